@@ -1,0 +1,6 @@
+"""x"""
+import typer
+
+
+def demo(context: typer.Context) -> None:
+    """x"""

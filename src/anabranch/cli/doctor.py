@@ -1,0 +1,6 @@
+"""x"""
+import typer
+
+
+def doctor(context: typer.Context) -> None:
+    """x"""

@@ -1,0 +1,6 @@
+"""x"""
+import typer
+
+
+def generate(context: typer.Context) -> None:
+    """x"""

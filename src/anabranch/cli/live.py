@@ -1,0 +1,80 @@
+"""The face of a run: what pipelines print, and one live line for each of them that neither hides nor tears it.
+
+On a terminal both go through one rich console. Redirected, stdout carries the pipelines' lines alone, whole.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from threading import Lock
+from time import monotonic
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from anabranch.cli.screen import Cli, stderr
+from anabranch.operate.view import PipelineView
+
+# Off a terminal, a line now and then, and whenever a state changes.
+_PLAIN_LINE_S = 10.0
+
+
+class RunFace:
+    def __init__(self, cli: Cli) -> None:
+        self._cli = cli
+        self._lock = Lock()
+        self._console = Console() if sys.stdout.isatty() else stderr()
+        self._live: Live | None = None
+        self._said_at_s = 0.0
+        self._said: list[tuple[str, str]] = []
+
+    def say(self, text: str) -> None:
+        self._cli.say(text)
+
+    def busy(self, what: str) -> AbstractContextManager[None]:
+        return self._cli.busy(what)
+
+    def counting(self, what: str) -> AbstractContextManager[Callable[[int, int], None]]:
+        return self._cli.counting(what)
+
+    def out(self, lines: str) -> None:
+        with self._lock:
+            if self._live is not None and sys.stdout.isatty():
+                self._console.print(Text(lines.rstrip("\n")), soft_wrap=True, highlight=False)
+            else:
+                sys.stdout.write(lines)
+                sys.stdout.flush()
+
+    def show(self, views: Sequence[PipelineView]) -> None:
+        if self._cli.quiet:
+            return
+        if self._console.is_terminal:
+            self._show_live(views)
+        else:
+            self._show_plain(views)
+
+    def end(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def _show_live(self, views: Sequence[PipelineView]) -> None:
+        if self._live is None:
+            # Redirection off: with it rich would swallow a stdout that goes to a file.
+            self._live = Live(console=self._console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
+            self._live.start()
+        with self._lock:
+            self._live.update(Text("\n".join(view.words() for view in views), style="dim", overflow="ellipsis", no_wrap=True), refresh=True)
+
+    def _show_plain(self, views: Sequence[PipelineView]) -> None:
+        states = [(view.state, view.note) for view in views]
+        due = monotonic() - self._said_at_s >= _PLAIN_LINE_S
+        if states == self._said and not due:
+            return
+        changed = {i for i, state in enumerate(states) if i >= len(self._said) or state != self._said[i]}
+        for i, view in enumerate(views):
+            if due or i in changed:
+                self._cli.say(view.words())
+        self._said, self._said_at_s = states, monotonic()

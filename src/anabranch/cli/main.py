@@ -1,0 +1,108 @@
+"""The door: parses the command, runs it, and turns what goes wrong into a fact, a way out and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import typer
+
+from anabranch import __version__
+from anabranch.cli import broker, config, demo, doctor, generate, records, run, status, topics
+from anabranch.cli.screen import Cli
+from anabranch.core.errors import AnabranchError
+
+app = typer.Typer(
+    help=__import__("anabranch").__doc__,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for name, command in {
+    "demo": demo.demo,
+    "doctor": doctor.doctor,
+    "generate": generate.generate,
+    "produce": records.produce,
+    "consume": records.consume,
+    "pipelines": status.pipelines,
+    "run": run.run,
+    "stop": run.stop,
+    "status": status.status,
+    "config": config.config,
+}.items():
+    app.command(name)(command)
+app.add_typer(broker.app, name="broker")
+app.add_typer(topics.app, name="topics")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"anabranch {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    directory: Path = typer.Option(Path(), "-C", metavar="DIR", help="Work in the project in DIR."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Say only what was asked for, and errors."),
+    debug: bool = typer.Option(False, "--debug", help="Show Python and Java stack traces; Spark logs more."),
+    _version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+) -> None:
+    context.obj = Cli(directory, quiet, debug)
+
+
+def main() -> None:
+    arguments = everywhere(sys.argv[1:])
+    sys.exit(run_command(arguments))
+
+
+def run_command(arguments: list[str]) -> int:
+    debug = "--debug" in arguments
+    try:
+        code = app(arguments, prog_name="anabranch", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except typer.exceptions.TyperException as error:
+        error.show()
+        return error.exit_code
+    except AnabranchError as error:
+        if debug:
+            raise
+        return _tell(str(error), error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has enough of it (`| head`); Python must not complain at its exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if debug:
+            raise
+        fact = f"something unforeseen happened: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        return _tell(f"{fact}\n  -> the same command with --debug shows where", 1)
+
+
+def _tell(text: str, code: int) -> int:
+    sys.stderr.write(f"{text}\n")
+    return code
+
+
+def everywhere(arguments: list[str]) -> list[str]:
+    """The options of all commands may stand anywhere: those behind the command are moved in front of it."""
+    front: list[str] = []
+    rest: list[str] = []
+    waiting = iter(arguments)
+    for argument in waiting:
+        if argument == "--":
+            rest.extend([argument, *waiting])
+        elif argument in ("--debug", "--quiet", "-q"):
+            front.append(argument)
+        elif argument == "-C":
+            front.extend([argument, *(value for value in [next(waiting, None)] if value is not None)])
+        else:
+            rest.append(argument)
+    return front + rest

@@ -1,0 +1,100 @@
+"""anabranch run and stop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anabranch.cli.screen import Cli, cli_of
+from anabranch.core.durations import parse_duration_s
+from anabranch.core.errors import Misused
+from anabranch.core.nearest import did_you_mean
+from anabranch.core.pipeline import Console, Pipeline, Sink, find_pipeline
+
+Names = Annotated[list[str], typer.Argument(metavar="PIPELINE...", help="anabranch pipelines lists them.")]
+
+
+def run(
+    context: typer.Context,
+    names: Names,
+    until_caught_up: Annotated[bool, typer.Option("--until-caught-up", help="Process what is there, then end.")] = False,
+    trigger: Annotated[str | None, typer.Option(metavar="20s", help="How often a batch starts.")] = None,
+    max_offsets: Annotated[int | None, typer.Option(min=1, help="How many records a batch takes at most.")] = None,
+    to: Annotated[str | None, typer.Option(metavar="console", help="Send the results there instead.")] = None,
+    from_end: Annotated[
+        bool, typer.Option("--from-end/--from-beginning", help="Where a first start begins. After that, the checkpoint knows.")
+    ] = False,
+    future_tolerance: Annotated[
+        str | None, typer.Option(metavar="1h", help="How far an event may lie after its record's own timestamp.")
+    ] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A Spark setting.")] = None,
+) -> None:
+    """Run pipelines in one Spark application, until Ctrl-C, which ends them after their batch.
+
+    Example: anabranch run visits-log --trigger 5s
+    """
+    from anabranch.cli.live import RunFace
+    from anabranch.operate.run import Request, run_pipelines
+
+    cli = cli_of(context)
+    project = cli.project()
+    pipelines = [
+        project.pipeline(find_pipeline(name)).changed(
+            trigger_s=parse_duration_s(trigger) if trigger else None,
+            max_offsets=max_offsets,
+            sink=_sink(to),
+            future_tolerance_s=parse_duration_s(future_tolerance) if future_tolerance else None,
+        )
+        for name in dict.fromkeys(names)
+    ]
+    face = RunFace(cli)
+    request = Request(pipelines, "latest" if from_end else "earliest", until_caught_up, _pairs(settings or []), cli.debug)
+    try:
+        run_pipelines(project, request, face)
+    finally:
+        face.end()
+
+
+def stop(context: typer.Context, names: Names) -> None:
+    """Ask running pipelines to end after their batch, and wait until they have.
+
+    Example: anabranch stop visits-log
+    """
+    cli = cli_of(context)
+    project = cli.project()
+    for pipeline in [project.pipeline(find_pipeline(name)) for name in names]:
+        _stop(cli, pipeline, project.checkpoint(pipeline))
+
+
+def _stop(cli: Cli, pipeline: Pipeline, checkpoint: Path) -> None:
+    from anabranch.world.leases import await_free, holder_of
+    from anabranch.world.stop_requests import ask_stop
+
+    holder = holder_of(checkpoint)
+    if holder is None:
+        cli.say(f"{pipeline.name} does not run.")
+        return
+    ask_stop(checkpoint)
+    with cli.busy(f"{pipeline.name} ends after its batch ({holder.words()})"):
+        await_free(checkpoint)
+    cli.say(f"{pipeline.name} has ended.")
+
+
+def _sink(to: str | None) -> Sink | None:
+    if to is None:
+        return None
+    if to != "console":
+        raise Misused(f"results cannot be sent to {to!r}.", did_you_mean(to, ["console"]))
+    return Console()
+
+
+def _pairs(settings: list[str]) -> dict[str, str]:
+    pairs = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key:
+            raise Misused(f"--set {setting!r} is not KEY=VALUE.", "--set spark.sql.shuffle.partitions=4")
+        pairs[key] = value
+    return pairs

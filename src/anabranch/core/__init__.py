@@ -1,0 +1,1 @@
+"""Core decides: pure functions on plain values. No Spark, no files, no clock."""

@@ -1,0 +1,22 @@
+"""Moments as people write them and as logs keep them. Times in, times out: UTC unless a zone is given."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from anabranch.core.errors import Misused
+
+
+def iso_utc(epoch_ms: int) -> str:
+    moment = datetime.fromtimestamp(epoch_ms / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds" if epoch_ms % 1000 else "seconds").replace("+00:00", "Z")
+
+
+def parse_instant(text: str, zone: str) -> datetime:
+    """An ISO-8601 moment; without a zone of its own it is in `zone`."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise Misused(f"{text!r} is not a time.", "write it like 2025-09-04T07:00 or 2025-09-04T07:00:00Z") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))

@@ -1,0 +1,32 @@
+"""Where records come from: a Kafka topic, as a stream. Columns as Kafka's connector gives them, nothing decoded yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pyspark.sql import DataFrame, SparkSession
+
+Start = Literal["earliest", "latest"]
+
+_OPTIONS = {
+    # What Kafka no longer has must stop the query, never be skipped (hazards.md, Kafka).
+    "failOnDataLoss": "true",
+    "includeHeaders": "true",
+    # Spark's consumer takes 500 records at a time by default; 5,000 made a large batch a seventh faster.
+    "kafka.max.poll.records": "5000",
+    # With Kafka away an idle query dies after 184 s by default; so it waits a day, and goes on where it was.
+    "kafka.default.api.timeout.ms": "86400000",
+    "fetchOffset.numRetries": "1000",
+}
+
+
+def read_stream(
+    spark: SparkSession, kafka: Mapping[str, str], topic: str, *, start: Start, max_offsets: int | None
+) -> DataFrame:
+    """`kafka` are properties of Java's client. `start` holds for a first start only; after it the checkpoint knows."""
+    options = {**_OPTIONS, **{f"kafka.{name}": value for name, value in kafka.items()}}
+    options |= {"subscribe": topic, "startingOffsets": start}
+    if max_offsets is not None:
+        options["maxOffsetsPerTrigger"] = str(max_offsets)
+    return spark.readStream.format("kafka").options(**options).load()

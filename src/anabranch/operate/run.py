@@ -1,0 +1,131 @@
+"""From names to running queries: look at Kafka, take the leases, start Spark, run, and leave everything as it should be."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Protocol
+
+from anabranch.core.pipeline import Pipeline
+from anabranch.operate.kafka import Kafka, kafka_of
+from anabranch.operate.preflight import check_start
+from anabranch.operate.view import PipelineView
+from anabranch.setup.jars import ensure_jars
+from anabranch.setup.project import Project
+from anabranch.setup.session import Session, start_session
+from anabranch.world.checkpoints import Checkpoint
+from anabranch.world.leases import take_lease
+from anabranch.world.stop_requests import withdraw_stop
+from anabranch.world.topics import Topics
+
+if TYPE_CHECKING:
+    from anabranch.flow.source import Start
+    from anabranch.operate.running import Runner
+
+
+class Interrupted(BaseException):
+    """A second Ctrl-C: now, not after the batch."""
+
+
+class Face(Protocol):
+    """What a run needs of whoever shows it."""
+
+    def say(self, text: str) -> None: ...
+    def out(self, lines: str) -> None: ...
+    def show(self, views: Sequence[PipelineView]) -> None: ...
+    def busy(self, what: str) -> AbstractContextManager[None]: ...
+    def counting(self, what: str) -> AbstractContextManager[Callable[[int, int], None]]: ...
+
+
+@dataclass(frozen=True)
+class Request:
+    pipelines: Sequence[Pipeline]
+    start: Start
+    until_caught_up: bool
+    spark_settings: Mapping[str, str]
+    debug: bool
+
+
+def run_pipelines(project: Project, request: Request, face: Face) -> None:
+    kafka = kafka_of(project)
+    topics = Topics(kafka.for_python)
+    log_file = project.log_dir / f"run-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"
+    with ExitStack() as stack:
+        leases = []
+        for pipeline in request.pipelines:
+            checkpoint = project.checkpoint(pipeline)
+            lease = take_lease(checkpoint, pipeline.name, "run")
+            stack.callback(lease.release)
+            leases.append(lease)
+            withdraw_stop(checkpoint)
+            check_start(pipeline, checkpoint, topics)
+            face.say(_where_it_starts(pipeline, checkpoint, request))
+            if lease.taken_over:
+                face.say(f"{pipeline.name}: took over from a process that died ({lease.taken_over.words()}).")
+        session = _session(project, request, face, log_file)
+        for lease in leases:
+            lease.name_jvm(session.jvm.pid)
+        _run(session, project, request, kafka, topics, face, log_file)
+
+
+def _where_it_starts(pipeline: Pipeline, checkpoint: Path, request: Request) -> str:
+    planned = Checkpoint(checkpoint).planned_batches()
+    if not planned:
+        return f"{pipeline.name}: first start, from the {'beginning' if request.start == 'earliest' else 'end'} of {pipeline.source_topic}."
+    committed = Checkpoint(checkpoint).committed_batches()
+    if planned[-1] in committed:
+        return f"{pipeline.name}: goes on after batch {planned[-1]}."
+    return f"{pipeline.name}: batch {planned[-1]} was not finished, it runs again with the same range."
+
+
+def _session(project: Project, request: Request, face: Face, log_file: Path) -> Session:
+    with face.counting("Fetching Spark's jars") as count:
+        jars = ensure_jars("spark", project.settings.jars.ivy_settings, count)
+    with face.busy("Starting Spark"):
+        return start_session(
+            {**project.settings.spark, **request.spark_settings},
+            zone=project.settings.timezone,
+            jars=jars,
+            scratch_dir=project.home / "tmp",
+            log_file=log_file,
+            debug=request.debug,
+        )
+
+
+def _run(
+    session: Session, project: Project, request: Request, kafka: Kafka, topics: Topics, face: Face, log_file: Path
+) -> None:
+    from anabranch.flow.pipeline import Run
+    from anabranch.operate.running import Runner
+
+    runs = [
+        Run(pipeline, project.checkpoint(pipeline), kafka.for_java, project.settings.timezone, request.start, request.until_caught_up)
+        for pipeline in request.pipelines
+    ]
+    runner = Runner(session.spark, runs, topics, face.out, face.show, str(log_file))
+    # Set after the session has started: PySpark's own handler cancels all jobs, and so kills the batch under way.
+    _handle_signals(runner)
+    try:
+        runner.run()
+    except Interrupted:
+        # Killed, not ended: it must write nothing more once the lease is free.
+        session.jvm.process.kill()
+        session.jvm.process.wait()
+        raise KeyboardInterrupt from None
+    session.end()
+
+
+def _handle_signals(runner: Runner) -> None:
+    def stop(number: int, _frame: FrameType | None) -> None:
+        if runner.is_stopping and number == signal.SIGINT:
+            raise Interrupted
+        runner.stop_all()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)

@@ -1,0 +1,96 @@
+"""The state of each pipeline, seen from outside: from its lease, its checkpoint, its history and Kafka. No Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from anabranch.core.errors import AnabranchError
+from anabranch.core.instants import iso_utc
+from anabranch.core.pipeline import PIPELINES, Pipeline, sink_name
+from anabranch.operate.kafka import kafka_of
+from anabranch.setup.project import Project
+from anabranch.world.checkpoints import Checkpoint
+from anabranch.world.history import read_batches
+from anabranch.world.leases import holder_of
+from anabranch.world.topics import Reach, Topics
+
+
+@dataclass(frozen=True)
+class PipelineStatus:
+    name: str
+    sink: str
+    running: str | None
+    # None: it never ran.
+    last_batch: int | None
+    unfinished_batch: int | None
+    watermark: str | None
+    # Per partition; None where Kafka does not answer.
+    lag: dict[int, int] | None
+    records: int
+    problems: int
+    checkpoint: str
+
+
+@dataclass(frozen=True)
+class Status:
+    kafka: str
+    pipelines: list[PipelineStatus]
+
+
+def status_of(project: Project) -> Status:
+    topics, kafka = _topics(project)
+    return Status(kafka, [status for pipeline in PIPELINES for status in _of(project, project.pipeline(pipeline), topics)])
+
+
+def _topics(project: Project) -> tuple[Topics | None, str]:
+    """Kafka may be away: then the rest is shown all the same."""
+    try:
+        topics = Topics(kafka_of(project).for_python)
+        topics.all()
+    except AnabranchError as error:
+        return None, error.fact
+    return topics, topics.address
+
+
+def _of(project: Project, pipeline: Pipeline, topics: Topics | None) -> Iterator[PipelineStatus]:
+    own = project.checkpoint(pipeline)
+    others = sorted(path for path in own.parent.glob("*") if path.is_dir() and path != own)
+    for checkpoint in [own, *others]:
+        yield _status(pipeline, checkpoint, topics)
+
+
+def _status(pipeline: Pipeline, path: Path, topics: Topics | None) -> PipelineStatus:
+    checkpoint, holder = Checkpoint(path), holder_of(path)
+    planned, committed = checkpoint.planned_batches(), checkpoint.committed_batches()
+    commit = checkpoint.commit(committed[-1]) if committed else None
+    history = read_batches(path).values()
+    return PipelineStatus(
+        name=pipeline.name,
+        sink=path.name or sink_name(pipeline.sink),
+        running=holder.words() if holder else None,
+        last_batch=committed[-1] if committed else None,
+        unfinished_batch=planned[-1] if planned and planned[-1] not in committed else None,
+        watermark=iso_utc(commit.next_watermark_ms) if commit and commit.next_watermark_ms > 0 else None,
+        lag=_lag(pipeline, checkpoint, topics),
+        records=sum(batch.records for batch in history),
+        problems=sum(batch.problems for batch in history),
+        checkpoint=str(path),
+    )
+
+
+def _lag(pipeline: Pipeline, checkpoint: Checkpoint, topics: Topics | None) -> dict[int, int] | None:
+    if topics is None:
+        return None
+    try:
+        reach = topics.reach(pipeline.source_topic)
+    except AnabranchError:
+        return None
+    read = checkpoint.next_start().get(pipeline.source_topic, {})
+    return {partition: lag_of(held, read.get(partition)) for partition, held in reach.items()}
+
+
+def lag_of(held: Reach, read: int | None) -> int:
+    """What is still to be read of a partition: all of it where nothing has been read yet."""
+    return max(0, held.end - (held.earliest if read is None else read))

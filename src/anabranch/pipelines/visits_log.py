@@ -1,0 +1,14 @@
+"""Seed 000: every visit, printed with the partition of the task that read it."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from anabranch.flow.sink import visit_lines
+
+
+def transform(visits: DataFrame) -> DataFrame:
+    return visits.select("visit_id", "event_time", "page")
+
+
+console = visit_lines

@@ -1,0 +1,150 @@
+"""The jars: which ones (the lock beside this file), where they are (the user's cache), and how they get there (Ivy).
+
+A jar counts only with the hash of the lock. Fetched jars are checked in a directory of their own and moved in one by one,
+so a fetch that is cut off leaves nothing half; a file lock lets two processes that fetch at once share one fetch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Literal
+from xml.sax.saxutils import quoteattr
+
+from filelock import FileLock
+from platformdirs import user_cache_path
+
+from anabranch.core.errors import Failed
+from anabranch.setup.java import find_java
+
+JarSet = Literal["spark", "broker"]
+# Told after each jar: how many of the missing ones are here, of how many.
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Jar:
+    group: str
+    artifact: str
+    version: str
+    sha256: str
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.artifact}-{self.version}.jar"
+
+
+def locked(jar_set: JarSet) -> tuple[Jar, ...]:
+    lines = files("anabranch.setup").joinpath("jars.lock").read_text(encoding="utf-8").splitlines()
+    rows = [line.split() for line in lines if line and not line.startswith("#")]
+    return tuple(Jar(*rest) for name, *rest in rows if name == jar_set)
+
+
+def cache_dir() -> Path:
+    return user_cache_path("anabranch") / "jars"
+
+
+def missing(jar_set: JarSet) -> tuple[Jar, ...]:
+    """Those of the lock that are not in the cache, or are there with another hash."""
+    return tuple(jar for jar in locked(jar_set) if not _is_good(cache_dir() / jar_set / jar.file_name, jar))
+
+
+def ensure_jars(jar_set: JarSet, ivy_settings: Path | None = None, progress: Progress = lambda _done, _all: None) -> list[Path]:
+    """The paths of a set's jars, all present and right; fetches what is not."""
+    if missing(jar_set):
+        cache_dir().mkdir(parents=True, exist_ok=True)
+        with FileLock(cache_dir() / f"{jar_set}.lock"):
+            # Looked at again: another process may have fetched them while we waited.
+            if wanted := missing(jar_set):
+                _fetch(jar_set, wanted, ivy_settings, progress)
+    return [cache_dir() / jar_set / jar.file_name for jar in locked(jar_set)]
+
+
+def _is_good(path: Path, jar: Jar) -> bool:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == jar.sha256
+    except FileNotFoundError:
+        return False
+
+
+def _fetch(jar_set: JarSet, wanted: Sequence[Jar], ivy_settings: Path | None, progress: Progress) -> None:
+    for leftover in cache_dir().glob(f"{jar_set}-fetch-*"):
+        shutil.rmtree(leftover, ignore_errors=True)  # of a fetch that was cut off; we hold the lock
+    work_dir = Path(mkdtemp(prefix=f"{jar_set}-fetch-", dir=cache_dir()))
+    log = cache_dir() / f"{jar_set}-fetch.log"
+    try:
+        _run_ivy(work_dir, wanted, ivy_settings, log, progress)
+        target_dir = cache_dir() / jar_set
+        target_dir.mkdir(exist_ok=True)
+        for jar in wanted:
+            fetched = work_dir / jar.file_name
+            if not _is_good(fetched, jar):
+                what = "came with another content than the lock says" if fetched.exists() else "could not be fetched"
+                raise _not_fetched(f"{jar.group}:{jar.artifact}:{jar.version} {what}", jar_set, wanted, log)
+            fetched.replace(target_dir / jar.file_name)
+    finally:
+        shutil.rmtree(work_dir, ignore_errors=True)
+
+
+def _run_ivy(work_dir: Path, wanted: Sequence[Jar], ivy_settings: Path | None, log: Path, progress: Progress) -> None:
+    ivy_file = work_dir / "ivy.xml"
+    ivy_file.write_text(_ivy_xml(wanted), encoding="utf-8")
+    command = [
+        *(str(find_java().path), "-cp", str(_ivy_jar())),
+        # Nothing of ours goes to the home directory, where other builds keep theirs.
+        f"-Divy.default.ivy.user.dir={work_dir / 'ivy-home'}",
+        "org.apache.ivy.Main",
+        *(("-settings", str(ivy_settings)) if ivy_settings else ()),
+        *("-cache", str(work_dir / "ivy-cache"), "-ivy", str(ivy_file)),
+        *("-retrieve", f"{work_dir}/[artifact]-[revision].[ext]", "-types", "jar", "bundle"),
+    ]
+    progress(0, len(wanted))
+    done = 0
+    with log.open("w", encoding="utf-8") as log_file, subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as ivy:
+        assert ivy.stdout is not None
+        for line in ivy.stdout:
+            log_file.write(line)
+            if "[SUCCESSFUL ]" in line:
+                done = min(done + 1, len(wanted))
+                progress(done, len(wanted))
+
+
+def _ivy_xml(wanted: Sequence[Jar]) -> str:
+    dependencies = "".join(
+        f"<dependency org={quoteattr(jar.group)} name={quoteattr(jar.artifact)} rev={quoteattr(jar.version)}"
+        ' transitive="false" conf="default->master"/>'
+        for jar in wanted
+    )
+    return (
+        '<ivy-module version="2.0"><info organisation="anabranch" module="jars"/>'
+        f'<configurations><conf name="default"/></configurations><dependencies>{dependencies}</dependencies></ivy-module>'
+    )
+
+
+def pyspark_home() -> Path:
+    """Where pyspark is installed, without importing it."""
+    spec = find_spec("pyspark")
+    if spec is None or not spec.submodule_search_locations:
+        raise Failed("pyspark is not installed in this Python.", "pip install anabranch")
+    return Path(spec.submodule_search_locations[0])
+
+
+def _ivy_jar() -> Path:
+    return next((pyspark_home() / "jars").glob("ivy-*.jar"))
+
+
+def _not_fetched(fact: str, jar_set: JarSet, wanted: Sequence[Jar], log: Path) -> Failed:
+    return Failed(
+        f"{len(wanted)} of the {len(locked(jar_set))} jars of the set {jar_set} are missing, and {fact}.",
+        "connect to a network, then the same command again",
+        "behind a company mirror: set jars.ivy_settings in anabranch.toml to your Ivy settings file",
+        f"what Ivy said: {log}",
+    )

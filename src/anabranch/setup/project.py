@@ -1,0 +1,62 @@
+"""A project is a directory: `anabranch.toml`, and `.anabranch/` with all that the commands keep there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from anabranch.core.errors import Misused
+from anabranch.core.pipeline import Pipeline, Sink, Topic, sink_name
+from anabranch.setup.settings import Loaded, PipelineSettings, Settings, load_settings
+
+
+@dataclass(frozen=True)
+class Project:
+    directory: Path
+    loaded: Loaded
+
+    @property
+    def settings(self) -> Settings:
+        return self.loaded.settings
+
+    @cached_property
+    def home(self) -> Path:
+        return self.directory / ".anabranch"
+
+    @property
+    def broker_dir(self) -> Path:
+        return self.home / "broker"
+
+    @property
+    def log_dir(self) -> Path:
+        return self.home / "logs"
+
+    def pipeline(self, defaults: Pipeline) -> Pipeline:
+        """The pipeline as this project's settings change it."""
+        own = self._of(defaults)
+        sink: Sink | None = Topic(own.topics.sink) if own.topics.sink else None
+        return defaults.changed(
+            source_topic=own.topics.source,
+            sink=sink,
+            trigger_s=own.trigger,
+            max_offsets=own.max_offsets,
+            future_tolerance_s=own.future_tolerance,
+        )
+
+    def checkpoint(self, pipeline: Pipeline) -> Path:
+        own = self._of(pipeline).checkpoint
+        base = self.directory / own if own else self.home / "checkpoints" / pipeline.name
+        return base / sink_name(pipeline.sink)
+
+    def _of(self, pipeline: Pipeline) -> PipelineSettings:
+        return self.settings.pipelines.get(pipeline.name, PipelineSettings())
+
+
+def open_project(directory: Path, options: Mapping[str, Any] | None = None) -> Project:
+    if not directory.is_dir():
+        raise Misused(f"{directory} is not a directory.", f"mkdir -p {directory}")
+    directory = directory.resolve()
+    return Project(directory, load_settings(directory, options))

@@ -1,0 +1,111 @@
+"""The Spark session: every setting in one place, each with its reason. The project's [spark] section changes any of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anabranch.setup.jars import pyspark_home
+from anabranch.setup.java import find_java
+from anabranch.setup.jvm import Jvm, launch_jvm
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_STREAMING = "spark.sql.streaming"
+
+SETTINGS = {
+    "spark.master": "local[*]",
+    "spark.app.name": "anabranch",
+    # Nothing listens beyond this machine unless told so.
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # The pages of Spark's own UI cost memory and a port; `anabranch status` shows what matters.
+    "spark.ui.enabled": "false",
+    # Several pipelines in one application share the cores fairly.
+    "spark.scheduler.mode": "FAIR",
+    # 200, Spark's default, are 200 tasks for a handful of rows: a batch without data took 7 s. Fixed by a checkpoint's first start.
+    "spark.sql.shuffle.partitions": "2",
+    # RocksDB keeps state outside the heap; with a changelog a batch writes its changes, not everything.
+    f"{_STREAMING}.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    f"{_STREAMING}.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # Spark's default manager starts a `chmod` and a `readlink` process for each file on a local disk.
+    f"{_STREAMING}.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    # A stop waits for the batch, not for ever.
+    f"{_STREAMING}.stopTimeout": "60s",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # 50 tasks to read a log of a few entries, by default.
+    "spark.databricks.delta.snapshotPartitions": "2",
+    # Kafka's passwords come as options; they must not be in a plan that Spark writes to its log.
+    "spark.sql.redaction.options.regex": r"(?i)secret|password|token|jaas|keystore|truststore",
+    "spark.redaction.regex": r"(?i)secret|password|token|jaas|access[.]?key|keystore",
+}
+
+# The settings that Java must know before Spark starts. 1 GB is Spark's own default.
+_DRIVER_MEMORY = ("spark.driver.memory", "1g")
+_DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
+
+
+@dataclass(frozen=True)
+class Session:
+    spark: SparkSession
+    jvm: Jvm
+
+    def end(self) -> None:
+        self.spark.stop()
+        self.jvm.end()
+
+
+def start_session(
+    changes: Mapping[str, str], *, zone: str, jars: Sequence[Path], scratch_dir: Path, log_file: Path, debug: bool = False
+) -> Session:
+    log_file.parent.mkdir(parents=True, exist_ok=True)
+    scratch_dir.mkdir(parents=True, exist_ok=True)
+    settings = {
+        **SETTINGS,
+        "spark.sql.session.timeZone": zone,
+        # Not in /tmp, which other projects and other users share.
+        "spark.local.dir": str(scratch_dir),
+        "spark.sql.warehouse.dir": str(scratch_dir / "warehouse"),
+        **{name if name.startswith("spark.") else f"spark.{name}": value for name, value in changes.items()},
+    }
+    # Python workers must be the Python that runs us, whatever is first on the PATH.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    environment = {"SPARK_HOME": str(pyspark_home()), "SPARK_LOCAL_IP": "127.0.0.1"}
+    jvm = launch_jvm(find_java(), jars, _java_options(settings, debug), environment, log_file)
+    return Session(_connect(settings), jvm)
+
+
+def _java_options(settings: Mapping[str, str], debug: bool) -> list[str]:
+    log_configuration = files("anabranch.setup").joinpath("log4j2-spark.properties")
+    return [
+        f"-Xmx{settings.get(*_DRIVER_MEMORY)}",
+        f"-Dlog4j2.configurationFile={log_configuration}",
+        f"-Danabranch.log.level={'info' if debug else 'warn'}",
+        # Hadoop's local file system starts child processes; vfork does not copy the JVM's memory map for each.
+        *(("-Djdk.lang.Process.launchMechanism=VFORK",) if sys.platform == "linux" else ()),
+        *settings.get(_DRIVER_OPTIONS, "").split(),
+    ]
+
+
+def _connect(settings: Mapping[str, str]) -> SparkSession:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    launched = {_DRIVER_MEMORY[0], _DRIVER_OPTIONS}
+    conf = SparkConf().setAll([(name, value) for name, value in settings.items() if name not in launched])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        context = SparkContext(conf=conf)
+    # Used up: a second session of this process, if any, launches a JVM of its own.
+    del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+    return SparkSession(context)

@@ -1,0 +1,131 @@
+"""Kafka's topics, seen through the Python client: which there are, how far they reach, made and removed.
+
+Every question has a time limit; what goes wrong is said with the address and the next command.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from time import monotonic
+
+from confluent_kafka import Consumer, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+
+from anabranch.core.errors import Failed, Misused
+from anabranch.core.nearest import did_you_mean
+
+# Long enough for a busy laptop, short enough that nobody wonders whether it hangs.
+ANSWER_TIMEOUT_S = 5.0
+# The client's log lines would tear the terminal; what matters comes back as errors.
+SILENT = {"log_level": "0"}
+# Reconnects at once after a failure; librdkafka's own 10 s would make a restart of the broker look longer than it is.
+QUICK = {"reconnect.backoff.ms": "50", "reconnect.backoff.max.ms": "500", "socket.connection.setup.timeout.ms": "5000"}
+
+QUIET_LOGGER = logging.Logger("anabranch.kafka", level=logging.CRITICAL + 1)
+
+
+@dataclass(frozen=True)
+class TopicInfo:
+    name: str
+    partitions: int
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What a partition holds: the half-open range of offsets [earliest, end)."""
+
+    earliest: int
+    end: int
+
+
+class Topics:
+    """The topics of one Kafka cluster. `properties` are librdkafka's, with `bootstrap.servers`."""
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        self.properties = {**SILENT, **QUICK, **properties}
+        self.address = properties["bootstrap.servers"]
+        self._admin = AdminClient(self.properties, logger=QUIET_LOGGER)
+
+    def all(self) -> list[TopicInfo]:
+        try:
+            found = self._admin.list_topics(timeout=ANSWER_TIMEOUT_S).topics
+        except KafkaException as error:
+            raise self.away(error) from None
+        return sorted(
+            (TopicInfo(name, len(about.partitions)) for name, about in found.items() if not name.startswith("__")),
+            key=lambda topic: topic.name,
+        )
+
+    def find(self, name: str) -> TopicInfo:
+        topics = self.all()
+        for topic in topics:
+            if topic.name == name:
+                return topic
+        raise Misused(
+            f"there is no topic {name!r} on {self.address}.",
+            did_you_mean(name, [topic.name for topic in topics]),
+            f"anabranch topics create {name}",
+        )
+
+    def create(self, name: str, partitions: int) -> None:
+        self._await(self._admin.create_topics([NewTopic(name, num_partitions=partitions)]), f"topic {name!r} was not created")
+
+    def delete(self, name: str) -> None:
+        self._await(self._admin.delete_topics([name]), f"topic {name!r} was not deleted")
+
+    def topic_id(self, name: str) -> str:
+        futures = self._admin.describe_topics(TopicCollection([name]), request_timeout=ANSWER_TIMEOUT_S)
+        try:
+            return str(futures[name].result().topic_id)
+        except KafkaException as error:
+            raise self.away(error) from None
+
+    def reach(self, name: str) -> dict[int, Reach]:
+        """Of each partition of a topic: where it begins and ends now."""
+        partitions = range(self.find(name).partitions)
+        earliest, end = (self._offsets(name, partitions, spec) for spec in (OffsetSpec.earliest(), OffsetSpec.latest()))
+        return {partition: Reach(earliest[partition], end[partition]) for partition in partitions}
+
+    def consumer(self, extra: Mapping[str, str]) -> Consumer:
+        # A group id is demanded and never used: nothing is committed, nothing is subscribed.
+        return Consumer({**self.properties, "group.id": "anabranch", "enable.auto.commit": "false", **extra}, logger=QUIET_LOGGER)
+
+    def away(self, error: KafkaException) -> Failed:
+        return Failed(
+            f"Kafka at {self.address} does not answer: {error.args[0].str()}.",
+            "anabranch broker start   for a broker on this machine",
+            "or set kafka.bootstrap_servers in anabranch.toml to yours",
+        )
+
+    def _offsets(self, name: str, partitions: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
+        wanted = {TopicPartition(name, partition): spec for partition in partitions}
+        deadline_s = monotonic() + ANSWER_TIMEOUT_S
+        while True:
+            futures = self._admin.list_offsets(wanted, request_timeout=ANSWER_TIMEOUT_S)
+            try:
+                return {of.partition: int(future.result().offset) for of, future in futures.items()}
+            except KafkaException as error:
+                # Just after a topic was made, the broker that leads it may not know of it yet.
+                if not error.args[0].retriable() or monotonic() > deadline_s:
+                    raise self.away(error) from None
+
+    def _await(self, futures: Mapping[str, object], fact: str) -> None:
+        for future in futures.values():
+            try:
+                future.result(ANSWER_TIMEOUT_S)  # type: ignore[attr-defined]
+            except KafkaException as error:
+                raise Failed(f"{fact}: {error.args[0].str()}") from None
+            except TimeoutError:
+                raise Failed(f"{fact}: Kafka at {self.address} does not answer.", "anabranch broker status") from None
+
+
+def answers(address: str, timeout_s: float, properties: Mapping[str, str] | None = None) -> bool:
+    admin = AdminClient({**SILENT, **QUICK, **(properties or {}), "bootstrap.servers": address}, logger=QUIET_LOGGER)
+    try:
+        admin.list_topics(timeout=timeout_s)
+    except KafkaException:
+        return False
+    return True
+
