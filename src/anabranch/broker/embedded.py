@@ -62,7 +62,7 @@ def start_broker(broker_dir: Path, port: int, jars: Sequence[Path]) -> tuple[Run
         if (running := find_broker(broker_dir)) is not None:
             return running, False
         port = port or _free_port()
-        _refuse_taken(port)
+        refuse_taken(port)
         process = _launch(broker_dir, port, jars)
         mark = mark_of(process.pid)
         broker = RunningBroker(mark, port, mark.created_s)
@@ -159,7 +159,7 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _refuse_taken(port: int) -> None:
+def refuse_taken(port: int) -> None:
     with socket.socket() as probe:
         # As Kafka binds: a port that only waits out its last connections is free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

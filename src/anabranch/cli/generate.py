@@ -1,6 +1,140 @@
-"""x"""
+"""anabranch generate: seeded visits to a topic."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Annotated
+
 import typer
 
+from anabranch.cli.screen import Cli, cli_of, stderr, write_json
 
-def generate(context: typer.Context) -> None:
-    """x"""
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from anabranch.generate.sender import Progress, Sent
+
+_LINE_EVERY_S = 10.0
+Share = Annotated[str, typer.Option(metavar="5%")]
+
+
+def generate(
+    context: typer.Context,
+    topic: Annotated[str, typer.Argument()] = "visits",
+    seed: Annotated[int, typer.Option(help="The same seed gives the same visits, byte for byte.")] = 0,
+    count: Annotated[int | None, typer.Option(min=0, help="How many records.")] = None,
+    duration: Annotated[str | None, typer.Option("--for", metavar="30s", help="For how long.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Records a second; without it, as fast as Kafka takes them.")] = None,
+    start: Annotated[str | None, typer.Option(metavar="TIME", help="The event clock at the first record, or `now`.")] = None,
+    spacing: Annotated[str, typer.Option(metavar="100ms", help="Event time between two records.")] = "100ms",
+    visitors: Annotated[int, typer.Option(min=1, help="Visits that are open at once.")] = 600,
+    late: Share = "0%",
+    out_of_order: Share = "0%",
+    duplicate: Share = "0%",
+    bad: Share = "0%",
+    future: Share = "0%",
+    ledger: Annotated[Path | None, typer.Option(help="One JSON line here for each acknowledged record.")] = None,
+    allow_future: Annotated[bool, typer.Option("--allow-future", help="Let the event clock run ahead of the real one.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The counts as JSON on stdout.")] = False,
+) -> None:
+    """Send visits made to order; Ctrl-C ends it. --late, --bad and the like are shares of all records.
+
+    Example: anabranch generate --seed 7 --count 1000 --late 5% --bad 1% --ledger ledger.jsonl
+    """
+    from anabranch.core.durations import parse_duration_s
+    from anabranch.generate.ledger import Ledger
+    from anabranch.generate.pace import Pace
+    from anabranch.generate.recipe import DEFAULT_START, Recipe, parse_share
+    from anabranch.generate.send import send
+    from anabranch.generate.visits import visits
+    from anabranch.operate.kafka import kafka_of
+
+    cli = cli_of(context)
+    project = cli.project()
+    recipe = Recipe(
+        seed=seed,
+        start=_start(start, project.settings.timezone) if start else DEFAULT_START,
+        spacing_s=parse_duration_s(spacing),
+        visitors=visitors,
+        late=parse_share(late),
+        out_of_order=parse_share(out_of_order),
+        duplicate=parse_share(duplicate),
+        bad=parse_share(bad),
+        future=parse_share(future),
+    )
+    duration_s = parse_duration_s(duration) if duration else None
+    pace = Pace(rate_per_s=rate, count=count, duration_s=duration_s, allow_future=allow_future)
+    properties = kafka_of(project).for_python
+    stop = Event()
+    signal.signal(signal.SIGINT, lambda _number, _frame: stop.set())
+    signal.signal(signal.SIGTERM, lambda _number, _frame: stop.set())
+    with (Ledger(ledger) if ledger else nullcontext()) as book, _showing(cli, count) as show:
+        sent = send(properties, topic, visits(recipe), pace=pace, ledger=book, progress=show, stop=stop)
+    _report(cli, sent, topic, as_json)
+
+
+def _start(text: str, zone: str) -> datetime:
+    from datetime import UTC, datetime
+
+    from anabranch.core.instants import parse_instant
+
+    return datetime.now(UTC) if text == "now" else parse_instant(text, zone)
+
+
+def _report(cli: Cli, sent: Sent, topic: str, as_json: bool) -> None:
+    kinds = {kind: number for kind, number in sent.by_kind.items() if number}
+    rate = sent.acknowledged / sent.elapsed_s if sent.elapsed_s else 0.0
+    times = [time.isoformat() if time else None for time in (sent.first_event_time, sent.last_event_time)]
+    if as_json:
+        write_json(
+            {
+                "acknowledged": sent.acknowledged,
+                "by_kind": kinds,
+                "seconds": round(sent.elapsed_s, 3),
+                "records_per_second": round(rate),
+                "first_event_time": times[0],
+                "last_event_time": times[1],
+            }
+        )
+    parts = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
+    cli.say(f"{sent.acknowledged:,} records acknowledged in {topic} ({parts or 'none'}), {rate:,.0f} a second.")
+
+
+@contextmanager
+def _showing(cli: Cli, count: int | None) -> Iterator[Callable[[Progress], None]]:
+    """A bar on a terminal, one line every ten seconds elsewhere."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    console = stderr()
+    said_at_s = 0.0
+
+    with Bar(
+        *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()),
+        console=console,
+        disable=cli.quiet or not console.is_terminal,
+        transient=True,
+    ) as bar:
+        task = bar.add_task("sending", total=count)
+
+        def show(progress: Progress) -> None:
+            nonlocal said_at_s
+            words = _words(progress)
+            bar.update(task, completed=progress.acknowledged, description=words)
+            if not console.is_terminal and progress.elapsed_s - said_at_s >= _LINE_EVERY_S:
+                said_at_s = progress.elapsed_s
+                cli.say(f"{progress.acknowledged:,} acknowledged: {words}")
+
+        yield show
+
+
+def _words(progress: Progress) -> str:
+    rate = progress.acknowledged / progress.elapsed_s if progress.elapsed_s else 0.0
+    words = f"{rate:,.0f} a second"
+    if progress.holding_back:
+        words += ", the event clock waits for the real one (--allow-future)"
+    return f"{words}, {progress.trouble}" if progress.trouble else words

@@ -37,7 +37,8 @@ def parse_duration_s(text: str) -> float:
 
 
 def _unit_s(unit: str) -> float | None:
-    return _SECONDS.get(unit) or _SECONDS.get(unit.removesuffix("s"))
+    # Words have a plural, letters have none: `5 mins`, never `5ss`.
+    return _SECONDS.get(unit) or (_SECONDS.get(unit.removesuffix("s")) if len(unit) > 2 else None)
 
 
 def format_duration(duration_s: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
@@ -33,7 +33,8 @@ class Run:
 
     pipeline: Pipeline
     checkpoint: Path
-    kafka: Mapping[str, str]
+    # Not in a repr: it may hold passwords.
+    kafka: Mapping[str, str] = field(repr=False)
     zone: str
     start: Start
     until_caught_up: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from anabranch.broker.embedded import find_broker
@@ -16,8 +16,9 @@ class Kafka:
     """The same cluster, in the words of each client."""
 
     address: str
-    for_python: dict[str, str]
-    for_java: dict[str, str]
+    # Not in a repr: they may hold passwords.
+    for_python: dict[str, str] = field(repr=False)
+    for_java: dict[str, str] = field(repr=False)
 
 
 def kafka_of(project: Project) -> Kafka:

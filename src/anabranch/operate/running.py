@@ -7,7 +7,7 @@ it looks at what sends no events: Kafka's end offsets, and requests to stop from
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -23,6 +23,7 @@ from pyspark.sql.streaming.listener import (
 )
 from pyspark.sql.streaming.query import StreamingQuery
 
+from anabranch.core.checkpoint_log import parse_kafka_offsets
 from anabranch.core.errors import AnabranchError, Failed
 from anabranch.core.failure import cause_of, summary_of
 from anabranch.flow.gate import Gate
@@ -32,7 +33,7 @@ from anabranch.operate.view import PipelineView
 from anabranch.world.checkpoints import Checkpoint
 from anabranch.world.history import BatchRecord, append_batch
 from anabranch.world.stop_requests import is_stop_asked, withdraw_stop
-from anabranch.world.topics import Topics
+from anabranch.world.topics import Reach, Topics, lag_of
 
 TICK_S = 0.25
 LOOK_AT_KAFKA_S = 2.0
@@ -69,7 +70,8 @@ class _Running:
     view: PipelineView
     gate: Gate = field(default_factory=Gate)
     query: StreamingQuery | None = None
-    committed: int | None = None
+    reach: dict[int, Reach] = field(default_factory=dict)
+    read: Mapping[int, int] = field(default_factory=dict)
     retry_at_s: float | None = None
     failures: int = 0
     error: AnabranchError | None = None
@@ -110,6 +112,7 @@ class Runner:
 
     def _start(self, running: _Running) -> None:
         running.retry_at_s = None
+        running.read = Checkpoint(running.run.checkpoint).next_start().get(running.run.pipeline.source_topic, {})
         running.query = start_query(self._spark, running.run, self._out, running.gate)
         self._see(running, state="running", note="")
 
@@ -144,8 +147,8 @@ class Runner:
         if "addBatch" not in progress["durationMs"]:
             return
         record = _batch_record(progress)
-        running.committed = record.batch
         running.failures = 0
+        running.read = _end_offsets(progress, running.run.pipeline.source_topic) or running.read
         append_batch(running.run.checkpoint, record)
         watermark = record.watermark if record.watermark and not record.watermark.startswith("1970-01-01T00:00:00") else None
         self._see(
@@ -155,6 +158,7 @@ class Runner:
             problems=running.view.problems + record.problems,
             rows_per_s=record.rows_per_s,
             watermark=watermark,
+            lag=_lag(running),
         )
 
     def _query_ended(self, running: _Running, error: str | None) -> None:
@@ -200,18 +204,15 @@ class Runner:
         for running in self._running:
             if running.ended:
                 continue
-            topic = running.run.pipeline.source_topic
             try:
-                reach = self._topics.reach(topic)
+                running.reach = self._topics.reach(running.run.pipeline.source_topic)
             except AnabranchError:
                 if running.view.state == "running":
                     self._see(running, state="waiting", note=f"Kafka at {self._topics.address} does not answer")
                 continue
             if running.view.state == "waiting" and running.query is not None:
                 self._see(running, state="running", note="")
-            read = Checkpoint(running.run.checkpoint).next_start().get(topic, {})
-            lag = sum(max(0, held.end - read.get(partition, held.earliest)) for partition, held in reach.items())
-            self._see(running, lag=lag)
+            self._see(running, lag=_lag(running))
 
     def _failure(self, running: _Running, cause: str, error: str) -> Failed:
         name, log = running.run.pipeline.name, f"the whole story: {self._log_file}"
@@ -221,6 +222,18 @@ class Runner:
 
     def _see(self, running: _Running, **changes: Any) -> None:
         running.view = replace(running.view, **changes)
+
+
+def _lag(running: _Running) -> int | None:
+    if not running.reach:
+        return None
+    return sum(lag_of(held, running.read.get(partition)) for partition, held in running.reach.items())
+
+
+def _end_offsets(progress: dict[str, Any], topic: str) -> Mapping[int, int] | None:
+    """Where the batch ended: the first source of each of our queries is its topic."""
+    end = progress["sources"][0]["endOffset"] if progress["sources"] else None
+    return (parse_kafka_offsets(json.dumps(end)) or {}).get(topic)
 
 
 def _batch_record(progress: dict[str, Any]) -> BatchRecord:

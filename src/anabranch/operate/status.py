@@ -14,7 +14,7 @@ from anabranch.setup.project import Project
 from anabranch.world.checkpoints import Checkpoint
 from anabranch.world.history import read_batches
 from anabranch.world.leases import holder_of
-from anabranch.world.topics import Reach, Topics
+from anabranch.world.topics import Topics, lag_of
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,3 @@ def _lag(pipeline: Pipeline, checkpoint: Checkpoint, topics: Topics | None) -> d
         return None
     read = checkpoint.next_start().get(pipeline.source_topic, {})
     return {partition: lag_of(held, read.get(partition)) for partition, held in reach.items()}
-
-
-def lag_of(held: Reach, read: int | None) -> int:
-    """What is still to be read of a partition: all of it where nothing has been read yet."""
-    return max(0, held.end - (held.earliest if read is None else read))

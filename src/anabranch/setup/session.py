@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anabranch.setup.class_archive import archive_options
 from anabranch.setup.jars import pyspark_home
 from anabranch.setup.java import find_java
 from anabranch.setup.jvm import Jvm, launch_jvm
@@ -28,6 +29,7 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     # The pages of Spark's own UI cost memory and a port; `anabranch status` shows what matters.
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
     # Several pipelines in one application share the cores fairly.
     "spark.scheduler.mode": "FAIR",
     # 200, Spark's default, are 200 tasks for a handful of rows: a batch without data took 7 s. Fixed by a checkpoint's first start.
@@ -81,7 +83,9 @@ def start_session(
     # Python workers must be the Python that runs us, whatever is first on the PATH.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     environment = {"SPARK_HOME": str(pyspark_home()), "SPARK_LOCAL_IP": "127.0.0.1"}
-    jvm = launch_jvm(find_java(), jars, _java_options(settings, debug), environment, log_file)
+    java = find_java()
+    options = [*archive_options(java, jars), *_java_options(settings, debug)]
+    jvm = launch_jvm(java, jars, options, environment, log_file)
     return Session(_connect(settings), jvm)
 
 

@@ -68,7 +68,8 @@ class _Section(BaseModel):
 
 class Kafka(_Section):
     bootstrap_servers: str | None = None
-    properties: Properties = {}
+    # Not in a repr: it may hold passwords.
+    properties: Properties = Field(default={}, repr=False)
 
 
 class Broker(_Section):
@@ -99,7 +100,7 @@ class Settings(BaseSettings):
     kafka: Kafka = Kafka()
     broker: Broker = Broker()
     jars: Jars = Jars()
-    spark: Properties = {}
+    spark: Properties = Field(default={}, repr=False)
     pipelines: dict[str, PipelineSettings] = {}
 
 
@@ -145,7 +146,7 @@ def _read_environment() -> dict[str, Any]:
         Settings, env_prefix=ENV_PREFIX, env_nested_delimiter="__", env_ignore_empty=True, case_sensitive=False
     )
     known = set(Settings.model_fields)
-    for name in os.environ:
+    for name in os.environ.keys() - {"ANABRANCH_TRAINING_ARCHIVE"}:
         if name.startswith(ENV_PREFIX) and (key := _first_key(name)) not in known:
             raise Misused(f"the environment variable {name} sets nothing.", did_you_mean(key, known))
     values = source()

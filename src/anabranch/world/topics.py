@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from confluent_kafka import Consumer, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec
 
 from anabranch.core.errors import Failed, Misused
 from anabranch.core.nearest import did_you_mean
@@ -75,6 +75,17 @@ class Topics:
     def delete(self, name: str) -> None:
         self._await(self._admin.delete_topics([name]), f"topic {name!r} was not deleted")
 
+    def version(self) -> str:
+        """As far as a client can see it: Kafka names its version only up to 3.9."""
+        try:
+            broker = next(iter(self._admin.list_topics(timeout=ANSWER_TIMEOUT_S).brokers))
+            asked = ConfigResource(ConfigResource.Type.BROKER, str(broker))
+            settings = self._admin.describe_configs([asked], request_timeout=ANSWER_TIMEOUT_S)[asked].result()
+        except KafkaException as error:
+            raise self.away(error) from None
+        protocol = settings.get("inter.broker.protocol.version")
+        return f"Kafka {protocol.value}" if protocol else "Kafka 4.0 or newer"
+
     def topic_id(self, name: str) -> str:
         futures = self._admin.describe_topics(TopicCollection([name]), request_timeout=ANSWER_TIMEOUT_S)
         try:
@@ -129,3 +140,7 @@ def answers(address: str, timeout_s: float, properties: Mapping[str, str] | None
         return False
     return True
 
+
+def lag_of(held: Reach, read: int | None) -> int:
+    """What is still to be read of a partition: all of it where nothing has been read yet."""
+    return max(0, held.end - (held.earliest if read is None else read))

@@ -1,0 +1,27 @@
+"""The doctor's questions that need more than this machine: the broker's port, and Kafka itself."""
+
+from __future__ import annotations
+
+from anabranch.broker.embedded import find_broker, refuse_taken
+from anabranch.operate.kafka import kafka_of
+from anabranch.setup.doctor import Finding, examine
+from anabranch.setup.project import Project
+from anabranch.world.topics import Topics
+
+
+def examine_all(project: Project) -> list[Finding]:
+    def port() -> Finding:
+        if (broker := find_broker(project.broker_dir)) is not None:
+            return Finding("port", "ok", f"{broker.port}: the broker of this project")
+        if (wanted := project.settings.broker.port) != 0:
+            refuse_taken(wanted)
+        return Finding("port", "ok", f"{wanted} is free for the broker")
+
+    def kafka() -> Finding:
+        # A project without a broker yet is as it should be; an address in the settings that does not answer is not.
+        if project.settings.kafka.bootstrap_servers is None and find_broker(project.broker_dir) is None:
+            return Finding("kafka", "slow", "no broker runs for this project", "anabranch broker start")
+        topics = Topics(kafka_of(project).for_python)
+        return Finding("kafka", "ok", f"{topics.address} answers, {topics.version()}, {len(topics.all())} topics")
+
+    return examine(project, [port, kafka])

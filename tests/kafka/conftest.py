@@ -1,0 +1,50 @@
+"""One real broker for the whole tier; each test has topics and a project of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from anabranch.broker.embedded import start_broker, stop_broker
+from anabranch.setup.jars import ensure_jars
+from anabranch.world.topics import Topics
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The client properties of a running broker."""
+    directory: Path = tmp_path_factory.mktemp("broker")
+    broker, _ = start_broker(directory, 0, ensure_jars("broker"))
+    yield {"bootstrap.servers": broker.address}
+    stop_broker(directory)
+
+
+@pytest.fixture(scope="session")
+def topics(kafka: dict[str, str]) -> Topics:
+    return Topics(kafka)
+
+
+@pytest.fixture
+def topic(topics: Topics) -> str:
+    """A new topic of 2 partitions."""
+    name = f"visits-{uuid4().hex[:12]}"
+    topics.create(name, 2)
+    return name
+
+
+@pytest.fixture
+def project(make_project: Callable[[str], object], kafka: dict[str, str], topic: str) -> object:
+    """A project that uses the tier's broker, and whose pipelines read the test's topic."""
+    project = make_project("project")
+    project.configure(  # type: ignore[attr-defined]
+        f"""
+        [kafka]
+        bootstrap_servers = "{kafka["bootstrap.servers"]}"
+        [pipelines.visits-log]
+        topics = {{ source = "{topic}" }}
+        """
+    )
+    return project
