@@ -17,7 +17,11 @@ SEED_001 = (
 def test_the_entry_that_seed_001_shows_is_read() -> None:
     entry = parse_offsets(SEED_001)
     assert entry is not None
-    assert (entry.watermark_ms, entry.timestamp_ms, entry.conf["spark.sql.shuffle.partitions"]) == (0, 1757606666015, "2")
+    assert (entry.watermark_ms, entry.timestamp_ms, entry.conf["spark.sql.shuffle.partitions"]) == (
+        0,
+        1757606666015,
+        "2",
+    )
     assert parse_kafka_offsets(entry.sources[0]) == {"visits": {0: 0, 1: 3}}
 
 

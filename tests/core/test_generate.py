@@ -339,6 +339,20 @@ def test_a_stop_ends_it_with_everything_acknowledged() -> None:
     assert 2500 < sent.acknowledged == len(outbox.taken)
 
 
+def test_a_stop_is_heard_while_the_queue_is_full_and_the_broker_away() -> None:
+    class Stuck(MemoryOutbox):
+        def poll(self, _timeout: float, /) -> int:
+            return 0
+
+        def flush(self, timeout: float, /) -> int:
+            return super().poll(timeout) * 0
+
+    stop = threading.Event()
+    sender = Sender("visits", "here:1", Pace(), progress=lambda _: stop.set(), stop=stop)
+    sent = sender.run(Stuck(room=5), visits(MIXED))
+    assert sent.acknowledged == sum(sent.by_kind.values()) == 5
+
+
 def test_the_event_clock_waits_at_the_future_guard_and_says_so_but_future_records_do_not() -> None:
     start = datetime.now(UTC)
     recipe = Recipe(start=start, spacing_s=600, future=0.5)
@@ -353,8 +367,7 @@ def test_the_event_clock_waits_at_the_future_guard_and_says_so_but_future_record
 def test_the_event_clock_may_run_ahead_when_asked_to() -> None:
     recipe = Recipe(start=datetime.now(UTC), spacing_s=600)
     assert (
-        Sender("visits", "here:1", Pace(count=500, allow_future=True)).run(MemoryOutbox(), visits(recipe)).acknowledged
-        == 500
+        Sender("visits", "here:1", Pace(count=500, allow_future=True)).run(MemoryOutbox(), visits(recipe)).acknowledged == 500
     )
 
 

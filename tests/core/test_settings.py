@@ -30,7 +30,10 @@ def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
 
 
 def test_options_beat_the_environment_which_beats_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _write(tmp_path, 'timezone = "Europe/Paris"\n[broker]\nport = 1\n[pipelines.visits-log]\ntrigger = "5s"\nmax_offsets = 3')
+    _write(
+        tmp_path,
+        'timezone = "Europe/Paris"\n[broker]\nport = 1\n[pipelines.visits-log]\ntrigger = "5s"\nmax_offsets = 3',
+    )
     monkeypatch.setenv("ANABRANCH_BROKER__PORT", "2")
     monkeypatch.setenv("ANABRANCH_PIPELINES__VISITS_LOG__TRIGGER", "7s")
     loaded = load_settings(tmp_path, {"timezone": "Asia/Tokyo"})
@@ -42,7 +45,10 @@ def test_options_beat_the_environment_which_beats_the_file(tmp_path: Path, monke
 
 
 def test_dotted_properties_may_be_written_with_or_without_quotes(tmp_path: Path) -> None:
-    _write(tmp_path, '[kafka.properties]\nsasl.username = "me"\n"ssl.ca.location" = "ca.pem"\n[spark]\n"sql.shuffle.partitions" = 4')
+    _write(
+        tmp_path,
+        '[kafka.properties]\nsasl.username = "me"\n"ssl.ca.location" = "ca.pem"\n[spark]\n"sql.shuffle.partitions" = 4',
+    )
     settings = load_settings(tmp_path).settings
     assert settings.kafka.properties == {"sasl.username": "me", "ssl.ca.location": "ca.pem"}
     assert settings.spark == {"sql.shuffle.partitions": "4"}
@@ -52,7 +58,11 @@ def test_dotted_properties_may_be_written_with_or_without_quotes(tmp_path: Path)
     ("toml", "fact", "way_out"),
     [
         ('timezon = "UTC"', "unknown setting timezon", "did you mean timezone?"),
-        ('[kafka]\nbootstrap_server = "x"', "unknown setting kafka.bootstrap_server", "did you mean bootstrap_servers?"),
+        (
+            '[kafka]\nbootstrap_server = "x"',
+            "unknown setting kafka.bootstrap_server",
+            "did you mean bootstrap_servers?",
+        ),
         ('[pipelines.visits-log]\ntriger = "5s"', "pipelines.visits-log.triger", "did you mean trigger?"),
         ('[pipelines.visit-log]\ntrigger = "5s"', "unknown setting pipelines.visit-log", "did you mean visits-log?"),
         ('timezone = "Mars/Base"', "timezone", "Europe/Paris"),

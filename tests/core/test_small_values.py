@@ -17,7 +17,15 @@ from anabranch.core.secrets import HIDDEN, is_secret, shown
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("20s", 20), ("10 minutes", 600), ("1h30m", 5400), ("500ms", 0.5), ("2 days", 172800), ("1 hour 5 s", 3605), ("0", 0)],
+    [
+        ("20s", 20),
+        ("10 minutes", 600),
+        ("1h30m", 5400),
+        ("500ms", 0.5),
+        ("2 days", 172800),
+        ("1 hour 5 s", 3605),
+        ("0", 0),
+    ],
 )
 def test_a_duration_is_read_as_people_write_it(text: str, seconds: float) -> None:
     assert parse_duration_s(text) == pytest.approx(seconds)
@@ -47,7 +55,15 @@ def test_an_unknown_pipeline_is_refused_with_the_nearest() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["sasl.password", "sasl.jaas.config", "ssl.key.password", "spark.hadoop.fs.s3a.secret.key", "ssl.key.pem", "oauth.token"]
+    "name",
+    [
+        "sasl.password",
+        "sasl.jaas.config",
+        "ssl.key.password",
+        "spark.hadoop.fs.s3a.secret.key",
+        "ssl.key.pem",
+        "oauth.token",
+    ],
 )
 def test_a_secret_is_never_shown(name: str) -> None:
     assert is_secret(name)

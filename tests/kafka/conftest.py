@@ -11,6 +11,7 @@ import pytest
 from anabranch.broker.embedded import start_broker, stop_broker
 from anabranch.setup.jars import ensure_jars
 from anabranch.world.topics import Topics
+from tests.harness import Project
 
 
 @pytest.fixture(scope="session")
@@ -36,10 +37,10 @@ def topic(topics: Topics) -> str:
 
 
 @pytest.fixture
-def project(make_project: Callable[[str], object], kafka: dict[str, str], topic: str) -> object:
+def project(make_project: Callable[[str], Project], kafka: dict[str, str], topic: str) -> Project:
     """A project that uses the tier's broker, and whose pipelines read the test's topic."""
     project = make_project("project")
-    project.configure(  # type: ignore[attr-defined]
+    project.configure(
         f"""
         [kafka]
         bootstrap_servers = "{kafka["bootstrap.servers"]}"

@@ -133,9 +133,7 @@ def test_a_duplicate_lies_behind_its_equal_and_shares_come_out_as_asked(
         earlier.add(here)
 
 
-def test_a_stop_in_the_middle_leaves_a_ledger_of_what_the_broker_has(
-    kafka: dict[str, str], topic: str, tmp_path: Path
-) -> None:
+def test_a_stop_in_the_middle_leaves_a_ledger_of_what_the_broker_has(kafka: dict[str, str], topic: str, tmp_path: Path) -> None:
     path, stop = tmp_path / "ledger.jsonl", threading.Event()
 
     def stop_at_the_first_acknowledgement(progress: Progress) -> None:
@@ -170,9 +168,7 @@ def test_a_topic_that_is_not_there_is_named_with_the_way_to_make_it(kafka: dict[
     assert f"did you mean {topic}?" in failure.value.ways_out
 
 
-def test_a_record_that_the_broker_does_not_take_is_a_failure_with_the_address(
-    kafka: dict[str, str], topic: str
-) -> None:
+def test_a_record_that_the_broker_does_not_take_is_a_failure_with_the_address(kafka: dict[str, str], topic: str) -> None:
     def too_large() -> Iterator[Made]:
         yield from islice(visits(MIXED), 10)
         yield next(visits(MIXED))._replace(value=b"x" * 3_000_000)

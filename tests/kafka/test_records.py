@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import Any
 
 from anabranch.world.topics import Topics
+from tests.harness import Project
 
 
-def test_lines_read_together_go_to_one_partition_in_order(project: Any, topic: str) -> None:
+def test_lines_read_together_go_to_one_partition_in_order(project: Project, topic: str) -> None:
     lines = [f'{{"n": {n}}}' for n in range(50)]
     assert "50 records acknowledged" in project("produce", topic, text="\n".join(lines) + "\n\n").stderr
     received = [json.loads(line) for line in project.ok("consume", topic, "--json").splitlines()]
@@ -18,7 +18,7 @@ def test_lines_read_together_go_to_one_partition_in_order(project: Any, topic: s
     assert len({record["partition"] for record in received}) == 1
 
 
-def test_a_key_chooses_the_partition_as_java_would(project: Any, topic: str) -> None:
+def test_a_key_chooses_the_partition_as_java_would(project: Project, topic: str) -> None:
     # Partitions of 2 that Kafka's own Java producer chose for these keys.
     by_java = {"1": 1, "2": 0, "5": 0, "6": 0, "7": 1}
     project.ok("produce", topic, "--key", "visit_id", text="\n".join(f'{{"visit_id": "{key}"}}' for key in by_java))
@@ -26,13 +26,13 @@ def test_a_key_chooses_the_partition_as_java_would(project: Any, topic: str) -> 
     assert {record["key"]: record["partition"] for record in received} == by_java
 
 
-def test_a_line_without_the_key_says_which_one_it_is(project: Any, topic: str) -> None:
+def test_a_line_without_the_key_says_which_one_it_is(project: Project, topic: str) -> None:
     wrong = project("produce", topic, "--key", "visit_id", text='{"visit_id": 1}\n{"page": "x"}\n')
     assert (wrong.returncode, "line 2 has no field 'visit_id'" in wrong.stderr) == (2, True)
     assert project.ok("consume", topic) == ""
 
 
-def test_files_go_where_they_are_sent(project: Any, topic: str) -> None:
+def test_files_go_where_they_are_sent(project: Project, topic: str) -> None:
     (project.directory / "lines.jsonl").write_text("a\nb\n")
     project.ok("produce", topic, "lines.jsonl", "--partition", "1")
     received = [json.loads(line) for line in project.ok("consume", topic, "--json").splitlines()]
@@ -41,7 +41,7 @@ def test_files_go_where_they_are_sent(project: Any, topic: str) -> None:
     assert project("produce", topic, "--partition", "2", text="x").returncode == 2
 
 
-def test_values_come_out_as_the_bytes_that_went_in(project: Any, topic: str) -> None:
+def test_values_come_out_as_the_bytes_that_went_in(project: Project, topic: str) -> None:
     project.ok("produce", topic, text=b"caf\xc3\xa9 \xff \x1b[31m\n")
     raw = subprocess.run(
         [sys.executable, "-m", "anabranch", "consume", topic], cwd=project.directory, capture_output=True, check=True
@@ -49,7 +49,7 @@ def test_values_come_out_as_the_bytes_that_went_in(project: Any, topic: str) -> 
     assert raw.stdout == b"caf\xc3\xa9 \xff \x1b[31m\n"
 
 
-def test_a_broken_pipe_is_silent(project: Any, topic: str) -> None:
+def test_a_broken_pipe_is_silent(project: Project, topic: str) -> None:
     project.ok("produce", topic, text="\n".join(f"line {n}" for n in range(20_000)))
     piped = subprocess.run(
         f"{sys.executable} -m anabranch consume {topic} | head -n 1",
@@ -62,7 +62,7 @@ def test_a_broken_pipe_is_silent(project: Any, topic: str) -> None:
     assert (piped.stdout, piped.stderr) == ("line 0\n", "")
 
 
-def test_follow_goes_on_with_what_comes(project: Any, topic: str) -> None:
+def test_follow_goes_on_with_what_comes(project: Project, topic: str) -> None:
     project.ok("produce", topic, text="old\n")
     following = project.start("consume", topic, "--follow")
     following.await_line("^old$")
@@ -70,14 +70,14 @@ def test_follow_goes_on_with_what_comes(project: Any, topic: str) -> None:
     following.await_line("^new$")
 
 
-def test_a_topic_that_does_not_exist_is_an_error_with_the_nearest_name(project: Any, topic: str) -> None:
+def test_a_topic_that_does_not_exist_is_an_error_with_the_nearest_name(project: Project, topic: str) -> None:
     for command in (("consume", topic[:-1]), ("produce", topic[:-1]), ("generate", topic[:-1], "--count", "1")):
         wrong = project(*command, text="x\n")
         assert wrong.returncode in (1, 2), command
         assert topic in wrong.stderr, command
 
 
-def test_topics_are_listed_created_and_deleted(project: Any, topics: Topics, topic: str) -> None:
+def test_topics_are_listed_created_and_deleted(project: Project, topics: Topics, topic: str) -> None:
     project.ok("topics", "create", f"{topic}-more", "--partitions", "3")
     assert project("topics", "create", f"{topic}-more").returncode == 1
     listed = {row["topic"]: row["partitions"] for row in json.loads(project.ok("topics", "--json"))}

@@ -68,6 +68,8 @@ def start_broker(broker_dir: Path, port: int, jars: Sequence[Path]) -> tuple[Run
         broker = RunningBroker(mark, port, mark.created_s)
         write_whole(broker_dir / "broker.json", json.dumps(asdict(broker)))
         _await_answer(broker, process, broker_dir)
+        # It is meant to outlive this process; Python would warn of a child that it takes for still running.
+        process.returncode = 0
         return broker, True
 
 
@@ -112,7 +114,16 @@ def _launch(broker_dir: Path, port: int, jars: Sequence[Path]) -> subprocess.Pop
 
 def _format(java: Sequence[str], properties: Path, output: object) -> None:
     cluster_id = _cluster_id()
-    command = [*java, "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(properties), "--ignore-formatted"]
+    command = [
+        *java,
+        "kafka.tools.StorageTool",
+        "format",
+        "-t",
+        cluster_id,
+        "-c",
+        str(properties),
+        "--ignore-formatted",
+    ]
     done = subprocess.run(command, stdout=output, stderr=output, check=False)  # type: ignore[call-overload]
     if done.returncode != 0:
         raise Failed(f"Kafka could not format {properties.parent / 'data'}.", f"why: {properties.parent}/logs/output.log")
@@ -168,7 +179,8 @@ def refuse_taken(port: int) -> None:
         except OSError as error:
             who = _listener(port)
             raise Failed(
-                f"port {port} on {HOST} cannot be used: {who or error.strerror}.", "anabranch broker start --port 0   takes a free one"
+                f"port {port} on {HOST} cannot be used: {who or error.strerror}.",
+                "anabranch broker start --port 0   takes a free one",
             ) from None
 
 
@@ -178,6 +190,6 @@ def _listener(port: int) -> str | None:
     except psutil.AccessDenied:
         return None
     for connection in connections:
-        if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
+        if connection.status == psutil.CONN_LISTEN and connection.laddr and connection.laddr.port == port and connection.pid:
             return f"process {connection.pid} ({psutil.Process(connection.pid).name()}) listens there"
     return None

@@ -52,7 +52,9 @@ def visits_arrive(stage: Stage) -> None:
 
 
 def a_stream_prints_them(stage: Stage) -> None:
-    stage.tell(f"\nA batch a second, at most 10 visits each. After {_BATCHES_BEFORE_STOP} batches it gets a Ctrl-C: the batch under way ends first.")
+    stage.tell(
+        f"\nA batch a second, at most 10 visits each. Then a Ctrl-C: the batch under way ends first."
+    )
     _run_visits_log(stage, "--trigger", "1s", "--max-offsets", "10", stop_after=_BATCHES_BEFORE_STOP)
     stage.tell(f"\nStopped after {len(stage.printed)} visits.")
 

@@ -38,7 +38,9 @@ def generate(
     bad: Share = "0%",
     future: Share = "0%",
     ledger: Annotated[Path | None, typer.Option(help="One JSON line here for each acknowledged record.")] = None,
-    allow_future: Annotated[bool, typer.Option("--allow-future", help="Let the event clock run ahead of the real one.")] = False,
+    allow_future: Annotated[
+        bool, typer.Option("--allow-future", help="Let the event clock run ahead of the real one.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The counts as JSON on stdout.")] = False,
 ) -> None:
     """Send visits made to order; Ctrl-C ends it. --late, --bad and the like are shares of all records.
@@ -72,7 +74,7 @@ def generate(
     stop = Event()
     signal.signal(signal.SIGINT, lambda _number, _frame: stop.set())
     signal.signal(signal.SIGTERM, lambda _number, _frame: stop.set())
-    with (Ledger(ledger) if ledger else nullcontext()) as book, _showing(cli, count) as show:
+    with Ledger(ledger) if ledger else nullcontext() as book, _showing(cli, count) as show:
         sent = send(properties, topic, visits(recipe), pace=pace, ledger=book, progress=show, stop=stop)
     _report(cli, sent, topic, as_json)
 

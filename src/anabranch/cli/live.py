@@ -29,7 +29,7 @@ class RunFace:
         self._console = Console() if sys.stdout.isatty() else stderr()
         self._live: Live | None = None
         self._said_at_s = 0.0
-        self._said: list[tuple[str, str]] = []
+        self._said: Sequence[tuple[str, str]] = []
 
     def say(self, text: str) -> None:
         self._cli.say(text)
@@ -66,7 +66,10 @@ class RunFace:
             self._live = Live(console=self._console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
             self._live.start()
         with self._lock:
-            self._live.update(Text("\n".join(view.words() for view in views), style="dim", overflow="ellipsis", no_wrap=True), refresh=True)
+            self._live.update(
+                Text("\n".join(view.words() for view in views), style="dim", overflow="ellipsis", no_wrap=True),
+                refresh=True,
+            )
 
     def _show_plain(self, views: Sequence[PipelineView]) -> None:
         states = [(view.state, view.note) for view in views]

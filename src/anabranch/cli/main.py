@@ -7,40 +7,38 @@ import sys
 from pathlib import Path
 
 import typer
+import typer.exceptions
 
-from anabranch import __version__
+import anabranch
 from anabranch.cli import broker, config, demo, doctor, generate, records, run, status, topics
 from anabranch.cli.screen import Cli
 from anabranch.core.errors import AnabranchError
 
 app = typer.Typer(
-    help=__import__("anabranch").__doc__,
+    help=anabranch.__doc__,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for name, command in {
-    "demo": demo.demo,
-    "doctor": doctor.doctor,
-    "generate": generate.generate,
-    "produce": records.produce,
-    "consume": records.consume,
-    "pipelines": status.pipelines,
-    "run": run.run,
-    "stop": run.stop,
-    "status": status.status,
-    "config": config.config,
-}.items():
-    app.command(name)(command)
+app.command()(demo.demo)
+app.command()(doctor.doctor)
 app.add_typer(broker.app, name="broker")
+app.command()(generate.generate)
 app.add_typer(topics.app, name="topics")
+app.command()(records.produce)
+app.command()(records.consume)
+app.command()(status.pipelines)
+app.command()(run.run)
+app.command()(run.stop)
+app.command()(status.status)
+app.command()(config.config)
 
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"anabranch {__version__}")
+        typer.echo(f"anabranch {anabranch.__version__}")
         raise typer.Exit
 
 
@@ -67,7 +65,7 @@ def run_command(arguments: list[str]) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except typer.exceptions.TyperException as error:
-        error.show()
+        error.show()  # type: ignore[attr-defined]
         return error.exit_code
     except AnabranchError as error:
         if debug:

@@ -24,7 +24,8 @@ def run(
     max_offsets: Annotated[int | None, typer.Option(min=1, help="How many records a batch takes at most.")] = None,
     to: Annotated[str | None, typer.Option(metavar="console", help="Send the results there instead.")] = None,
     from_end: Annotated[
-        bool, typer.Option("--from-end/--from-beginning", help="Where a first start begins. After that, the checkpoint knows.")
+        bool,
+        typer.Option("--from-end/--from-beginning", help="Where a first start begins. After that, the checkpoint knows."),
     ] = False,
     future_tolerance: Annotated[
         str | None, typer.Option(metavar="1h", help="How far an event may lie after its record's own timestamp.")

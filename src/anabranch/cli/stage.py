@@ -35,7 +35,10 @@ class Stage:
         with self.started(*command) as process:
             pass
         if process.returncode != 0:
-            raise Failed(f"the demo's command `anabranch {join(command)}` ended with {process.returncode}.", f"look into {self.directory}")
+            raise Failed(
+                f"the demo's command `anabranch {join(command)}` ended with {process.returncode}.",
+                f"look into {self.directory}",
+            )
 
     @contextmanager
     def started(self, *command: str, piped: bool = False) -> Iterator[subprocess.Popen[str]]:

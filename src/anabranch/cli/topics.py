@@ -9,7 +9,7 @@ import typer
 from anabranch.cli.screen import Cli, cli_of, write_json, write_table
 
 if TYPE_CHECKING:
-    from anabranch.world.topics import Topics
+    from anabranch.world.topics import Reach, Topics
 
 app = typer.Typer(help="Kafka's topics.", invoke_without_command=True)
 
@@ -45,11 +45,8 @@ def topics(context: typer.Context, as_json: Annotated[bool, typer.Option("--json
     write_table(("topic", "partitions", "records", "offsets"), rows)
 
 
-def _ranges(reach: dict[int, object]) -> str:
-    from anabranch.world.topics import Reach
-
-    held = {partition: value for partition, value in reach.items() if isinstance(value, Reach)}
-    return "  ".join(f"{partition}: {value.earliest}..{value.end}" for partition, value in held.items())
+def _ranges(reach: dict[int, Reach]) -> str:
+    return "  ".join(f"{partition}: {held.earliest}..{held.end}" for partition, held in reach.items())
 
 
 @app.command()
@@ -68,9 +65,7 @@ def create(
 
 
 @app.command()
-def delete(
-    context: typer.Context, name: str, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False
-) -> None:
+def delete(context: typer.Context, name: str, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
     """Delete a topic and all its records. This cannot be undone.
 
     Example: anabranch topics delete visits_counter --yes

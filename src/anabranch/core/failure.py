@@ -10,7 +10,10 @@ Cause = Literal["stopped", "kafka away", "data lost", "other"]
 # Looked for in this order: a loss of data often drags a time-out behind it.
 _SIGNS: tuple[tuple[Cause, re.Pattern[str]], ...] = (
     ("stopped", re.compile(r"GateClosedError")),
-    ("data lost", re.compile(r"KAFKA_DATA_LOSS|OffsetOutOfRange|data may have been lost|failOnDataLoss|Partition.*offset was changed")),
+    (
+        "data lost",
+        re.compile(r"KAFKA_DATA_LOSS|OffsetOutOfRange|data may have been lost|failOnDataLoss|Partition.*offset was changed"),
+    ),
     (
         "kafka away",
         re.compile(

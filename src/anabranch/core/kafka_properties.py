@@ -12,7 +12,15 @@ from anabranch.core.errors import Misused
 
 _JAAS_LOGIN = re.compile(r'username\s*=\s*"((?:[^"\\]|\\.)*)"\s+password\s*=\s*"((?:[^"\\]|\\.)*)"')
 # Names that only one of the two knows; the other client would fail or warn on them.
-_ONLY_PYTHON = ("ssl.ca.", "ssl.certificate.", "ssl.key.location", "ssl.key.pem", "sasl.username", "sasl.password", "sasl.mechanisms")
+_ONLY_PYTHON = (
+    "ssl.ca.",
+    "ssl.certificate.",
+    "ssl.key.location",
+    "ssl.key.pem",
+    "sasl.username",
+    "sasl.password",
+    "sasl.mechanisms",
+)
 _ONLY_JAVA = ("ssl.truststore.", "ssl.keystore.", "sasl.jaas.config")
 
 ReadText = Callable[[str], str]
@@ -47,7 +55,9 @@ def for_java(properties: Mapping[str, str], read_text: ReadText) -> dict[str, st
     if "sasl.mechanisms" in given:
         out.setdefault("sasl.mechanism", given["sasl.mechanisms"])
     if "sasl.username" in given and "sasl.jaas.config" not in out:
-        out["sasl.jaas.config"] = _jaas(out.get("sasl.mechanism", "PLAIN"), given["sasl.username"], given.get("sasl.password", ""))
+        out["sasl.jaas.config"] = _jaas(
+            out.get("sasl.mechanism", "PLAIN"), given["sasl.username"], given.get("sasl.password", "")
+        )
     if "ssl.truststore.location" not in out and ("ssl.ca.location" in given or "ssl.ca.pem" in given):
         out["ssl.truststore.type"] = "PEM"
         out["ssl.truststore.certificates"] = given.get("ssl.ca.pem") or read_text(given["ssl.ca.location"])
@@ -75,10 +85,7 @@ def _authority_from_truststore(given: Mapping[str, str]) -> dict[str, str]:
 
 def _jaas(mechanism: str, username: str, password: str) -> str:
     module = "scram.ScramLoginModule" if mechanism.upper().startswith("SCRAM") else "plain.PlainLoginModule"
-    return (
-        f"org.apache.kafka.common.security.{module} required"
-        f' username="{_quote(username)}" password="{_quote(password)}";'
-    )
+    return f'org.apache.kafka.common.security.{module} required username="{_quote(username)}" password="{_quote(password)}";'
 
 
 def _quote(text: str) -> str:

@@ -47,9 +47,7 @@ def load_transformation(pipeline: Pipeline) -> Transformation:
 
 def start_query(spark: SparkSession, run: Run, out: Out, gate: Gate) -> StreamingQuery:
     pipeline, transformation = run.pipeline, load_transformation(run.pipeline)
-    records = read_stream(
-        spark, run.kafka, pipeline.source_topic, start=run.start, max_offsets=pipeline.max_offsets
-    )
+    records = read_stream(spark, run.kafka, pipeline.source_topic, start=run.start, max_offsets=pipeline.max_offsets)
     results = transformation.transform(usable(decode(records, zone=run.zone, future_tolerance_s=pipeline.future_tolerance_s)))
     writer = (
         results.writeStream.queryName(pipeline.name)

@@ -98,16 +98,12 @@ class Ledger:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
         self.close()
 
     def _failed(self, error: OSError) -> Failed:
         reason = error.strerror or str(error)
-        return Failed(
-            f"the ledger {self.path} cannot be written: {reason}.", "make room there, or give another --ledger"
-        )
+        return Failed(f"the ledger {self.path} cannot be written: {reason}.", "make room there, or give another --ledger")
 
 
 def _json_fields(made: Made) -> str:

@@ -47,9 +47,7 @@ class Recipe:
         if self.seed < 0:  # random.Random takes -7 for 7: two seeds, one result
             raise Misused(f"the seed {self.seed} is negative.", "take 0 or a number above")
         if self.start.tzinfo is None:
-            raise Misused(
-                f"the start {self.start.isoformat()} has no time zone.", "write it with one: 2025-09-04T07:00:00Z"
-            )
+            raise Misused(f"the start {self.start.isoformat()} has no time zone.", "write it with one: 2025-09-04T07:00:00Z")
         if not EARLIEST_START <= self.start < LATEST_START:
             raise Misused(f"the start {self.start.isoformat()} leaves no room.", "take one of the years 1971 to 9699")
         if not 1e-6 <= self.spacing_s <= 86_400:
@@ -63,9 +61,7 @@ class Recipe:
             if not 0 <= share <= 1:
                 raise Misused(f"the share of {kind} records is {share}.", "take 0 to 1, or 0% to 100%")
         if (total := math.fsum(self.shares().values())) > 1 + _ROUNDING:
-            raise Misused(
-                f"the shares add up to {total:.4g}, more than all records.", "make their sum 1 (100%) at most"
-            )
+            raise Misused(f"the shares add up to {total:.4g}, more than all records.", "make their sum 1 (100%) at most")
 
     def shares(self) -> dict[Kind, float]:
         """The share of each kind; the rest is good."""
@@ -83,8 +79,6 @@ def parse_share(text: str) -> float:
     match = _SHARE.fullmatch(text.strip())
     share = float(match[1]) / (100 if match[2] else 1) if match else math.nan
     if not 0 <= share <= 1:
-        hint = (
-            f"write {text.strip()}% if you mean that" if match and not match[2] and share <= 100 else "write 5% or 0.05"
-        )
+        hint = f"write {text.strip()}% if you mean that" if match and not match[2] and share <= 100 else "write 5% or 0.05"
         raise Misused(f"{text!r} is not a share between 0 and 1.", hint)
     return share

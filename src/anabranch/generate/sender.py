@@ -65,6 +65,10 @@ class Sent:
     last_event_time: datetime | None
 
 
+class _Over(Exception):
+    """Stopped, failed or out of time in the middle of a burst."""
+
+
 @dataclass(slots=True)
 class Sender:
     topic: str
@@ -124,24 +128,26 @@ class Sender:
         return self.pace.due(self._sent, self._elapsed_s())
 
     def _send_burst(self, outbox: Outbox, burst: list[Made]) -> None:
-        topic, produce, on_delivery, on_error = self.topic, outbox.produce, self._on_delivery, self._on_error
+        sent_before, guard_us = self._sent, self.pace.guard_us(time.time())
+        topic, produce, on_error, on_delivery = self.topic, outbox.produce, self._on_error, self._on_delivery
         keeps_ledger = self.ledger is not None
-        guard_us, sent_before = self.pace.guard_us(time.time()), self._sent
-        for made in burst:
-            if made.clock_us > guard_us:
-                if not self._hold_back(outbox, made.clock_us):
-                    break
-                guard_us = self.pace.guard_us(time.time())
-            while True:
-                try:
-                    produce(
-                        topic, made.value, made.key, _BY_KEY, partial(on_delivery, made) if keeps_ledger else on_error
-                    )
-                    break
-                except BufferError:  # the client's queue is full: the broker sets the pace
-                    self._look(outbox, _LOOK_EVERY_S)
-            self._sent += 1
-        self._count(burst[: self._sent - sent_before])
+        try:
+            for made in burst:
+                if made.clock_us > guard_us:
+                    self._hold_back(outbox, made.clock_us)
+                    guard_us = self.pace.guard_us(time.time())
+                report = partial(on_delivery, made) if keeps_ledger else on_error
+                while True:
+                    try:
+                        produce(topic, made.value, made.key, _BY_KEY, report)
+                        break
+                    except BufferError:  # the client's queue is full: the broker sets the pace
+                        self._wait(outbox, _LOOK_EVERY_S)
+                self._sent += 1
+        except _Over:
+            pass
+        finally:
+            self._count(burst[: self._sent - sent_before])
 
     def _count(self, sent: list[Made]) -> None:
         if sent:
@@ -149,14 +155,16 @@ class Sender:
             self._first_us = sent[0].clock_us if self._first_us is None else self._first_us
             self._last_us = sent[-1].clock_us
 
-    def _hold_back(self, outbox: Outbox, clock_us: int) -> bool:
-        """Wait until the event clock is within the guard; False if it all ends before that."""
+    def _hold_back(self, outbox: Outbox, clock_us: int) -> None:
+        """Wait until the event clock is within the guard."""
         while (ahead_s := (clock_us - self.pace.guard_us(time.time())) / 1e6) > 0:
-            if self._due() is None:
-                return False
             self._holding_back = True
-            self._look(outbox, min(max(ahead_s, _SHORTEST_WAIT_S), _LOOK_EVERY_S))
-        return True
+            self._wait(outbox, min(max(ahead_s, _SHORTEST_WAIT_S), _LOOK_EVERY_S))
+
+    def _wait(self, outbox: Outbox, wait_s: float) -> None:
+        self._look(outbox, wait_s)
+        if self._due() is None:
+            raise _Over
 
     def _look(self, outbox: Outbox, wait_s: float, *, show: bool = False) -> None:
         """Serve what has been acknowledged, write it down, tell of it."""
@@ -177,7 +185,7 @@ class Sender:
     def _on_error(self, error: KafkaError | None, _message: Message) -> None:
         if error is not None:
             self._failed += 1
-            self._failure = error.str()
+            self._failure = self._failure or error.str()
 
     def _on_delivery(self, made: Made, error: KafkaError | None, message: Message) -> None:
         if error is not None:

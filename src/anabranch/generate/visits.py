@@ -4,7 +4,7 @@ Pure. Its only chance is `random.Random(seed).random()`, the one method whose se
 versions, and whole numbers: no set order, no libm, no zone. Record n stands at start + n spacings on the event clock,
 plus a part of a spacing, so that good records are in the order of their event times.
 
-It is written for speed (about 2 microseconds a record): one loop, local names, f-strings instead of a JSON encoder.
+It is written for speed (2.5 to 3.5 microseconds a record): one loop, local names, f-strings instead of a JSON encoder.
 """
 
 from __future__ import annotations
@@ -130,9 +130,7 @@ def _new_visits(prefix: str, users: int, random: Chance) -> Iterator[_Visit]:
         # 2 to 31 pages, most visits short: a product of two chances leans towards the small ones.
         length = 2 + int(30 * random() * random())
         who_json = f'"visit_id":"{visit_id}","user_id":"{user_id}","event_time":"'
-        yield _Visit(
-            visit_id.encode(), visit_id, user_id, browser, entry_page, length, who_json, f'","browser":"{browser}"}}'
-        )
+        yield _Visit(visit_id.encode(), visit_id, user_id, browser, entry_page, length, who_json, f'","browser":"{browser}"}}')
 
 
 def _made(kind: Kind, visit: _Visit, event_id: str, page: str, clock_us: int, event_time: str) -> Made:

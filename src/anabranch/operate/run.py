@@ -77,11 +77,12 @@ def run_pipelines(project: Project, request: Request, face: Face) -> None:
 def _where_it_starts(pipeline: Pipeline, checkpoint: Path, request: Request) -> str:
     planned = Checkpoint(checkpoint).planned_batches()
     if not planned:
-        return f"{pipeline.name}: first start, from the {'beginning' if request.start == 'earliest' else 'end'} of {pipeline.source_topic}."
+        where = "beginning" if request.start == "earliest" else "end"
+        return f"{pipeline.name}: first start, from the {where} of {pipeline.source_topic}."
     committed = Checkpoint(checkpoint).committed_batches()
     if planned[-1] in committed:
         return f"{pipeline.name}: goes on after batch {planned[-1]}."
-    return f"{pipeline.name}: batch {planned[-1]} was not finished, it runs again with the same range."
+    return f"{pipeline.name}: batch {planned[-1]} was planned and not finished, it runs with the same range."
 
 
 def _session(project: Project, request: Request, face: Face, log_file: Path) -> Session:
@@ -105,7 +106,14 @@ def _run(
     from anabranch.operate.running import Runner
 
     runs = [
-        Run(pipeline, project.checkpoint(pipeline), kafka.for_java, project.settings.timezone, request.start, request.until_caught_up)
+        Run(
+            pipeline,
+            project.checkpoint(pipeline),
+            kafka.for_java,
+            project.settings.timezone,
+            request.start,
+            request.until_caught_up,
+        )
         for pipeline in request.pipelines
     ]
     runner = Runner(session.spark, runs, topics, face.out, face.show, str(log_file))

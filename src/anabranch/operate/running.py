@@ -217,8 +217,13 @@ class Runner:
     def _failure(self, running: _Running, cause: str, error: str) -> Failed:
         name, log = running.run.pipeline.name, f"the whole story: {self._log_file}"
         if cause == "data lost":
-            return Failed(f"{name} stopped, and nothing was skipped: Kafka no longer has what the next batch needs. {summary_of(error)}", log)
-        return Failed(f"{name} failed: {summary_of(error)}", log, f"anabranch run {name}   goes on from its last committed batch")
+            return Failed(
+                f"{name} stopped, and nothing was skipped: Kafka no longer has what the next batch needs. {summary_of(error)}",
+                log,
+            )
+        return Failed(
+            f"{name} failed: {summary_of(error)}", log, f"anabranch run {name}   goes on from its last committed batch"
+        )
 
     def _see(self, running: _Running, **changes: Any) -> None:
         running.view = replace(running.view, **changes)
@@ -254,16 +259,14 @@ class _Listener(StreamingQueryListener):
     def __init__(self, events: SimpleQueue[Event]) -> None:
         self._events = events
 
-    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:
         pass
 
-    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:
         self._events.put(Progressed(str(event.progress.id), json.loads(event.progress.json)))
 
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:
         pass
 
-    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
         self._events.put(Ended(str(event.runId), event.exception))
-
-

@@ -22,7 +22,10 @@ def main() -> int:
 
 
 def _fetch(jar_set: JarSet) -> None:
-    ensure_jars(jar_set, progress=lambda done, total: _say(f"Fetching the {jar_set} jars: {done} of {total}", done in (0, total)))
+    ensure_jars(
+        jar_set,
+        progress=lambda done, total: _say(f"Fetching the {jar_set} jars: {done} of {total}", done in (0, total)),
+    )
 
 
 def _archive_classes() -> None:

@@ -89,7 +89,12 @@ def _memory() -> Finding:
 def _disk(directory: Path) -> Finding:
     free_gb = shutil.disk_usage(directory).free / 2**30
     if free_gb < _NEEDED_DISK_GB:
-        return Finding("disk", "bad", f"{free_gb:.1f} GB free at {directory}", f"du -sh {directory}/.anabranch/*   shows what takes the space")
+        return Finding(
+            "disk",
+            "bad",
+            f"{free_gb:.1f} GB free at {directory}",
+            f"du -sh {directory}/.anabranch/*   shows what takes the space",
+        )
     return Finding("disk", "ok", f"{free_gb:.0f} GB free at {directory}")
 
 
@@ -106,7 +111,9 @@ def _class_archive() -> Finding:
         return Finding("class archive", "slow", "not made: the jars are not there yet", f"{sys.executable} -m anabranch.setup")
     if archive_path(find_java(), ensure_jars("spark")).exists():
         return Finding("class archive", "ok", "made: Spark starts in half the time")
-    return Finding("class archive", "slow", "not made: Spark takes twice as long to start", f"{sys.executable} -m anabranch.setup")
+    return Finding(
+        "class archive", "slow", "not made: Spark takes twice as long to start", f"{sys.executable} -m anabranch.setup"
+    )
 
 
 def _pyspark_python() -> Finding:
@@ -119,7 +126,12 @@ def _pyspark_python() -> Finding:
 def _writable(check: str, directory: Path) -> Finding:
     if os.access(directory, os.W_OK | os.X_OK):
         return Finding(check, "ok", f"{directory} can be written to")
-    return Finding(check, "bad", f"{directory} cannot be written to", f"chmod u+wx {directory}   or work elsewhere: anabranch -C DIR ...")
+    return Finding(
+        check,
+        "bad",
+        f"{directory} cannot be written to",
+        f"chmod u+wx {directory}   or work elsewhere: anabranch -C DIR ...",
+    )
 
 
 def _can_rename(directory: Path) -> Finding:
@@ -137,7 +149,12 @@ def _can_rename(directory: Path) -> Finding:
         reason = "a rename or an exclusive create does not do what it must"
     if right:
         return Finding("checkpoints", "ok", f"the file system of {directory} renames and creates exclusively")
-    return Finding("checkpoints", "bad", f"{directory}: {reason}", "keep checkpoints on a local disk: checkpoint = ... in anabranch.toml")
+    return Finding(
+        "checkpoints",
+        "bad",
+        f"{directory}: {reason}",
+        "keep checkpoints on a local disk: checkpoint = ... in anabranch.toml",
+    )
 
 
 def _refuses_exclusive(path: Path) -> bool:

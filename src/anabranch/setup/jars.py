@@ -108,7 +108,10 @@ def _run_ivy(work_dir: Path, wanted: Sequence[Jar], ivy_settings: Path | None, l
     ]
     progress(0, len(wanted))
     done = 0
-    with log.open("w", encoding="utf-8") as log_file, subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as ivy:
+    with (
+        log.open("w", encoding="utf-8") as log_file,
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as ivy,
+    ):
         assert ivy.stdout is not None
         for line in ivy.stdout:
             log_file.write(line)

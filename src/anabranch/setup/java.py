@@ -33,7 +33,9 @@ def find_java() -> Java:
         raise Failed(f"{path} does not say which Java it is.", _INSTALL)
     java = Java(path, version)
     if java.major < OLDEST_MAJOR:
-        raise Failed(f"{path} is Java {version}; Spark 4.2 needs {OLDEST_MAJOR} or newer.", _INSTALL, "or point JAVA_HOME to it")
+        raise Failed(
+            f"{path} is Java {version}; Spark 4.2 needs {OLDEST_MAJOR} or newer.", _INSTALL, "or point JAVA_HOME to it"
+        )
     return java
 
 

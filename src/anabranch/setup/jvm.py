@@ -12,7 +12,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +22,17 @@ from anabranch.setup.jars import pyspark_home
 from anabranch.setup.java import Java
 
 # What Spark 4.2's own launcher passes (JavaModuleOptions): Spark looks into these packages of Java.
-_OPENED = ("lang", "lang.invoke", "lang.reflect", "io", "net", "nio", "util", "util.concurrent", "util.concurrent.atomic")
+_OPENED = (
+    "lang",
+    "lang.invoke",
+    "lang.reflect",
+    "io",
+    "net",
+    "nio",
+    "util",
+    "util.concurrent",
+    "util.concurrent.atomic",
+)
 _OPENED_INTERNAL = ("jdk.internal.ref", "sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar")
 _MODULE_OPTIONS = (
     "-XX:+IgnoreUnrecognizedVMOptions",
@@ -54,12 +64,18 @@ class Jvm:
         self.process.wait()
 
 
-def launch_jvm(
-    java: Java, jars: Sequence[Path], options: Sequence[str], environment: Mapping[str, str], log_file: Path
-) -> Jvm:
+def launch_jvm(java: Java, jars: Sequence[Path], options: Sequence[str], environment: Mapping[str, str], log_file: Path) -> Jvm:
     """A JVM with Spark's gateway in it; PySpark in this process finds it by itself."""
     classpath = os.pathsep.join([f"{pyspark_home()}/jars/*", *map(str, jars)])
-    command = [str(java.path), *_MODULE_OPTIONS, *options, "-cp", classpath, "org.apache.spark.deploy.SparkSubmit", "pyspark-shell"]
+    command = [
+        str(java.path),
+        *_MODULE_OPTIONS,
+        *options,
+        "-cp",
+        classpath,
+        "org.apache.spark.deploy.SparkSubmit",
+        "pyspark-shell",
+    ]
     with TemporaryDirectory(prefix="anabranch-") as directory, log_file.open("ab") as log:
         answer = Path(directory) / "gateway"
         process = subprocess.Popen(
@@ -88,7 +104,7 @@ def _await_gateway(process: subprocess.Popen[bytes], answer: Path, log_file: Pat
         raise Failed("Spark's JVM ended at its start.", f"why: {log_file}", "anabranch doctor")
 
 
-def _die_with_parent() -> object:
+def _die_with_parent() -> Callable[[], object] | None:
     """Linux tells a child of its parent's death at once. Elsewhere the closed lifeline does, within seconds."""
     if sys.platform != "linux":
         return None

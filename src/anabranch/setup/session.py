@@ -32,7 +32,8 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     # Several pipelines in one application share the cores fairly.
     "spark.scheduler.mode": "FAIR",
-    # 200, Spark's default, are 200 tasks for a handful of rows: a batch without data took 7 s. Fixed by a checkpoint's first start.
+    # 200, Spark's default, are 200 tasks for a handful of rows: a batch without data took 7 s.
+    # A checkpoint's first start fixes it.
     "spark.sql.shuffle.partitions": "2",
     # RocksDB keeps state outside the heap; with a changelog a batch writes its changes, not everything.
     f"{_STREAMING}.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
@@ -68,7 +69,13 @@ class Session:
 
 
 def start_session(
-    changes: Mapping[str, str], *, zone: str, jars: Sequence[Path], scratch_dir: Path, log_file: Path, debug: bool = False
+    changes: Mapping[str, str],
+    *,
+    zone: str,
+    jars: Sequence[Path],
+    scratch_dir: Path,
+    log_file: Path,
+    debug: bool = False,
 ) -> Session:
     log_file.parent.mkdir(parents=True, exist_ok=True)
     scratch_dir.mkdir(parents=True, exist_ok=True)

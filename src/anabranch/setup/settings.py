@@ -192,8 +192,6 @@ def _keys_at(path: list[str]) -> list[str]:
     for part in path:
         if part in model.model_fields:
             field = model.model_fields[part].annotation
-            if isinstance(field, type) and issubclass(field, BaseModel):
-                model = field
-            else:
-                model = PipelineSettings
+            is_section = isinstance(field, type) and issubclass(field, BaseModel)
+            model = field if is_section else PipelineSettings  # type: ignore[assignment]
     return list(model.model_fields)

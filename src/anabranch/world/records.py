@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from anabranch.core.errors import Failed
-from anabranch.world.topics import QUIET_LOGGER, QUICK, SILENT, Topics
+from anabranch.world.topics import QUICK, QUIET_LOGGER, SILENT, Topics
 
 PRODUCER = {
     # Acknowledged means kept, and once.
@@ -20,6 +20,7 @@ PRODUCER = {
 # Longer than it takes to hand a group over: what was read together leaves as one batch, at the flush.
 _TOGETHER = {"linger.ms": "1000", "batch.num.messages": "100000"}
 _DELIVERY_TIMEOUT_S = 30.0
+_BY_KEY = -1  # librdkafka's "unassigned": the partitioner chooses
 
 
 class GroupProducer:
@@ -33,14 +34,14 @@ class GroupProducer:
     def send(self, group: Sequence[tuple[bytes | None, bytes]], partition: int | None) -> None:
         """`partition` holds for records without a key; None lets each record's key choose."""
         errors: list[KafkaError] = []
+        place = _BY_KEY if partition is None else partition
 
         def report(error: KafkaError | None, _message: Message) -> None:
             if error is not None:
                 errors.append(error)
 
         for key, value in group:
-            place = {} if partition is None else {"partition": partition}
-            self._producer.produce(self._topic, value, key, on_delivery=report, **place)
+            self._producer.produce(self._topic, value, key, place, on_delivery=report)
         left = self._producer.flush(_DELIVERY_TIMEOUT_S + 1)
         if errors or left:
             reason = errors[0].str() if errors else "no answer"
@@ -95,9 +96,7 @@ def _received(message: Message, topics: Topics) -> Received | int:
         int(message.partition() or 0),
         int(message.offset() or 0),
         int(message.timestamp()[1]),
-        message.key(),  # type: ignore[arg-type]
+        message.key(),
         message.value(),
         tuple(message.headers() or ()),  # type: ignore[arg-type]
     )
-
-

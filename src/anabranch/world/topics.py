@@ -9,9 +9,13 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from time import monotonic
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._listoffsets import OffsetSpec
+from confluent_kafka.cimpl import NewTopic
 
 from anabranch.core.errors import Failed, Misused
 from anabranch.core.nearest import did_you_mean
@@ -44,7 +48,7 @@ class Topics:
     """The topics of one Kafka cluster. `properties` are librdkafka's, with `bootstrap.servers`."""
 
     def __init__(self, properties: Mapping[str, str]) -> None:
-        self.properties = {**SILENT, **QUICK, **properties}
+        self.properties: dict[str, Any] = {**SILENT, **QUICK, **properties}
         self.address = properties["bootstrap.servers"]
         self._admin = AdminClient(self.properties, logger=QUIET_LOGGER)
 
@@ -96,12 +100,15 @@ class Topics:
     def reach(self, name: str) -> dict[int, Reach]:
         """Of each partition of a topic: where it begins and ends now."""
         partitions = range(self.find(name).partitions)
-        earliest, end = (self._offsets(name, partitions, spec) for spec in (OffsetSpec.earliest(), OffsetSpec.latest()))
+        specs = (OffsetSpec.earliest(), OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        earliest, end = (self._offsets(name, partitions, spec) for spec in specs)
         return {partition: Reach(earliest[partition], end[partition]) for partition in partitions}
 
     def consumer(self, extra: Mapping[str, str]) -> Consumer:
         # A group id is demanded and never used: nothing is committed, nothing is subscribed.
-        return Consumer({**self.properties, "group.id": "anabranch", "enable.auto.commit": "false", **extra}, logger=QUIET_LOGGER)
+        return Consumer(
+            {**self.properties, "group.id": "anabranch", "enable.auto.commit": "false", **extra}, logger=QUIET_LOGGER
+        )
 
     def away(self, error: KafkaException) -> Failed:
         return Failed(

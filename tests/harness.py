@@ -1,0 +1,109 @@
+"""A project in a directory of its own, and the real command in a real process: what tests see of Anabranch."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from queue import Empty, Queue
+from time import monotonic
+
+# Longer than anything takes on a busy machine of 2 cores: a test that waits so long has failed.
+PATIENCE_S = 120.0
+
+
+class Running:
+    """A command that runs, its two outputs collected line by line as they come."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.out: list[str] = []
+        self.err: list[str] = []
+        self._lines: Queue[str] = Queue()
+        self._readers = [
+            threading.Thread(target=self._read, args=(stream, lines), daemon=True)
+            for stream, lines in ((process.stdout, self.out), (process.stderr, self.err))
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def _read(self, stream: Iterable[str], lines: list[str]) -> None:
+        for line in stream:
+            lines.append(line.rstrip("\n"))
+            self._lines.put(line.rstrip("\n"))
+
+    def await_line(self, pattern: str) -> str:
+        """The next line, of either output, that matches."""
+        deadline_s = monotonic() + PATIENCE_S
+        while monotonic() < deadline_s:
+            try:
+                line = self._lines.get(timeout=0.2)
+            except Empty:
+                if self.process.poll() is not None and self._lines.empty() and not any(r.is_alive() for r in self._readers):
+                    break
+                continue
+            if re.search(pattern, line):
+                return line
+        raise AssertionError(f"no line matched {pattern!r}:\n" + "\n".join(self.out + self.err))
+
+    def await_end(self) -> int:
+        code = self.process.wait(PATIENCE_S)
+        for reader in self._readers:
+            reader.join(PATIENCE_S)
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+        return code
+
+
+class Project:
+    """A directory in which commands run."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.started: list[Running] = []
+
+    def configure(self, toml: str) -> None:
+        (self.directory / "anabranch.toml").write_text(toml, encoding="utf-8")
+
+    def __call__(self, *command: str, text: str | bytes = "", **environment: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "anabranch", *command],
+            cwd=self.directory,
+            input=text.encode() if isinstance(text, str) else text,
+            capture_output=True,
+            env={**os.environ, **environment},
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def ok(self, *command: str, text: str | bytes = "", **environment: str) -> str:
+        done = self(*command, text=text, **environment)
+        assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def start(self, *command: str, **environment: str) -> Running:
+        running = Running(
+            subprocess.Popen(
+                [sys.executable, "-m", "anabranch", *command],
+                cwd=self.directory,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, **environment},
+            )
+        )
+        self.started.append(running)
+        return running
+
+    def end(self) -> None:
+        for running in self.started:
+            if running.process.poll() is None:
+                running.process.kill()
+            running.await_end()
