@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from anabranch.broker.embedded import find_broker
 from anabranch.core.errors import Failed, Misused
-from anabranch.core.kafka_properties import for_java, for_python
+from anabranch.core.kafka_properties import PROBE, for_java, for_python
 from anabranch.setup.project import Project
 
 
@@ -34,15 +35,22 @@ def kafka_of(project: Project) -> Kafka:
             )
         address = broker.address
     bootstrap = {"bootstrap.servers": address}
-    return Kafka(
-        address,
-        for_python(settings.properties) | bootstrap,
-        for_java(settings.properties, lambda name: _read_text(project.directory / name)) | bootstrap,
-    )
+    properties = _anchored(settings.properties, project.directory)
+    return Kafka(address, for_python(properties) | bootstrap, for_java(properties, _read_text) | bootstrap)
 
 
-def _read_text(path: Path) -> str:
+def _anchored(properties: Mapping[str, str], directory: Path) -> dict[str, str]:
+    """A file is named from the project's directory, wherever the command was typed: neither client knows of -C."""
+    return {
+        name: str(directory / value) if name.endswith((".location", ".keytab", ".file")) and value != PROBE else value
+        for name, value in properties.items()
+    }
+
+
+def _read_text(file: str) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return Path(file).read_text(encoding="utf-8")
     except OSError as error:
-        raise Misused(f"kafka.properties names {path}, which cannot be read: {error.strerror}.") from None
+        raise Misused(f"kafka.properties names {file}, which cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise Misused(f"kafka.properties names {file}, which is not PEM.", "export it as PEM") from None

@@ -1,0 +1,199 @@
+"""The one decoder: what a Kafka record says as a visit event, or which problem it has. Stream and batch alike.
+
+A function on columns: no UDF, no action, no clock, no session. It does not know which pipeline asks, and what it says
+of a record depends on nothing but the record and the two parameters. It never throws, whatever the bytes.
+
+What the result holds, in this order (event_time first: Delta keeps statistics of a table's first columns):
+
+    event_time                                TIMESTAMP, to the microsecond; null where there is none that can be used
+    event_id, visit_id, user_id, page, browser    text, each may be null; to be trusted only where problem is null
+    problem                                   null: a good event
+    topic, partition, offset, record_time     where the record is, and Kafka's own time of it
+    key, value, headers                       as they came, where the source has them
+
+Decided here:
+* `userId` and `eventTime` are read where the canonical name is missing or null. Names are case-sensitive, others are ignored.
+* Ids may be integers of any length: their digits are the text (-0 is 0). 1.0 and 1e3 are neither integers nor strings.
+* A time is `2025-09-04T07:00[:00[.1 to 9 digits]]`, T or a space, then nothing, `Z`, `+02`, `+0200` or `+02:00`; what is
+  finer than a microsecond is cut off. Region names (`[Europe/Paris]`) are no part of ISO-8601 and no time.
+* A local time that a zone skips moves on by the gap, one that it has twice is the first of the two, as in java.time.
+* A record whose JSON cannot be trusted as a whole has no event_time; one with another problem keeps a time that is in range.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+# The problems, in the order in which they are judged: the first that applies is the record's problem. They are kept in
+# the lake and counted by users: never reword one.
+NULL_VALUE: Final = "null value"  # a tombstone; from_json makes a row of nulls of it
+EMPTY_RECORD: Final = "empty record"  # nothing or only white space: the same row of nulls
+NOT_UTF8: Final = "not UTF-8"  # from_json would put U+FFFD there, and two visits could become one
+NUL_CHARACTER: Final = "NUL character"  # raw or as \u0000 in a field that is read: cuts strings short in other systems
+NOT_AN_OBJECT: Final = "not an object"  # JSON, but an array, a number, a string, null
+NOT_JSON: Final = "not JSON"  # also a BOM, single quotes, NaN, and what is over Jackson's limits of depth and digits (1,000)
+LONE_SURROGATE: Final = "lone surrogate"  # half a character, as \ud800 in a field that is read: Spark would make it "?"
+MORE_THAN_ONE_OBJECT: Final = "more than one object"  # or anything else after the object: from_json stops at its end
+DUPLICATE_KEY: Final = "duplicate key"  # any at the top level: from_json takes the last in silence
+NO_EVENT_TIME: Final = "no event_time"  # missing or null
+EVENT_TIME_IS_A_NUMBER: Final = "event_time is a number"  # quoted or not: its unit can only be guessed
+EVENT_TIME_IS_NOT_A_TIME: Final = "event_time is not a time"
+EVENT_TIME_OUT_OF_RANGE: Final = "event_time out of range"  # before 1970 or after 9998, in UTC: Python and sinks stop at 9999
+EVENT_TIME_IN_THE_FUTURE: Final = "event_time in the future"  # it would push the watermark over everything behind it
+WRONG_TYPE: Final = "wrong type: "  # and the field's name: a boolean, object, array, or a number that has no text of its own
+
+IDS: Final = ("visit_id", "user_id")  # integers are welcome
+TEXTS: Final = ("event_id", "page", "browser")  # strings only
+_SPELLINGS: Final = {"user_id": "userId", "event_time": "eventTime"}
+_READ: Final = (*TEXTS, *IDS, "event_time", *_SPELLINGS.values())
+_COORDINATES: Final = ("topic", "partition", "offset")
+_BYTES: Final = ("key", "value", "headers")
+
+# All as strings: a TIMESTAMP here would take epoch numbers as seconds and local times in the session's zone.
+_SCHEMA: Final = ", ".join(f"{name} STRING" for name in (*_READ, "_corrupt"))
+_STRICT: Final = {"allowSingleQuotes": "false", "allowNonNumericNumbers": "false", "columnNameOfCorruptRecord": "_corrupt"}
+
+# Spark alone would read 07:00:00 as today, 2025 as a day, and the word `now`. \z: a $ also stands before a last newline.
+_DATE_AND_TIME: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
+_LOCAL_TIME: Final = _DATE_AND_TIME + r"\z"
+_ZONED_TIME: Final = _DATE_AND_TIME + r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)\z"
+_WIDE_YEAR: Final = r"^([+-][0-9]{4,}|[0-9]{5,})-[0-9]{2}-[0-9]{2}[T ]"
+_NUMBER: Final = r'^(-?[0-9.]+(E-?[0-9]+)?|"-?Infinity")\z'  # as Spark writes a JSON number into a string
+_FIRST_S: Final = 0
+_END_S: Final = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
+
+
+def decode(records: DataFrame, *, zone: str, future_tolerance_s: float | None) -> DataFrame:
+    """The events of Kafka records. A time without a zone is in `zone`; a tolerance of None lets any future pass."""
+    parsed = _evaluated_once(records, **_parsed())
+    judged = _evaluated_once(parsed, _broken=_broken(), _instant=_instant(_read("event_time"), zone), _wrong_type=_wrong_type())
+    in_range = (F.col("_instant") >= F.timestamp_seconds(F.lit(_FIRST_S))) & (
+        F.col("_instant") < F.timestamp_seconds(F.lit(_END_S))
+    )
+    return judged.select(
+        F.when(F.col("_broken").isNull() & in_range, F.col("_instant")).alias("event_time"),
+        *(_read(name).alias(name) for name in ("event_id", "visit_id", "user_id", "page", "browser")),
+        F.coalesce("_broken", _time_problem(in_range, future_tolerance_s), "_wrong_type").alias("problem"),
+        *_COORDINATES,
+        F.col("timestamp").alias("record_time"),
+        *(name for name in _BYTES if name in records.columns),
+    )
+
+
+def _evaluated_once(frame: DataFrame, **columns: Column) -> DataFrame:
+    """The frame with more columns, behind a barrier.
+
+    Spark would copy a plain column's expression into every filter and column that uses it: `problem is null` alone would
+    parse each record many times over. It cannot do that to what comes out of a generator.
+    """
+    return frame.select("*", F.inline(F.array(F.struct(*(column.alias(name) for name, column in columns.items())))))
+
+
+def _parsed() -> dict[str, Column]:
+    text = F.col("value").cast("string")
+    return {"_text": text, "_event": F.from_json(text, _SCHEMA, _STRICT), "_keys": F.json_object_keys(text)}
+
+
+def _read(name: str) -> Column:
+    field = F.col(f"_event.{name}")
+    return F.coalesce(field, F.col(f"_event.{_SPELLINGS[name]}")) if name in _SPELLINGS else field
+
+
+def _broken() -> Column:
+    """Why the record as a whole cannot be trusted. The costly rules are asked only where a cheap one is suspicious."""
+    text, keys = F.col("_text"), F.col("_keys")
+    # As many keys as there are values read: none can be there twice.
+    values = sum((F.col(f"_event.{name}").isNotNull().cast("int") for name in _READ), F.lit(0))
+    repeated = (F.size(keys) != values) & (F.size(F.array_distinct(keys)) < F.size(keys))
+    # No brace before the last byte: the object ends where the record does. (Bytes: counting characters is slow.)
+    but_last = F.substring("value", F.lit(1), F.octet_length("value") - 1).cast("string")
+    longer = (F.contains(but_last, F.lit("}")) | ~F.endswith(text, F.lit("}"))) & _goes_on(text, keys)
+    escaped = F.contains(text, F.lit("\\u"))
+    said = F.concat_ws("", *(F.col(f"_event.{name}") for name in _READ))
+    return (
+        F.when(F.col("_event").isNull() | F.col("_event._corrupt").isNotNull() | keys.isNull(), _unreadable(text))
+        .when(~F.is_valid_utf8(text), NOT_UTF8)
+        .when(escaped & F.contains(said, F.lit("\0")), NUL_CHARACTER)
+        .when(escaped & F.contains(said, F.lit("?")) & _has_lone_surrogate(text), LONE_SURROGATE)
+        .when(longer, MORE_THAN_ONE_OBJECT)
+        .when(repeated, DUPLICATE_KEY)
+    )
+
+
+def _unreadable(text: Column) -> Column:
+    # Wrapped, because json_array_length is the one function that tells any JSON value from none.
+    is_json = F.coalesce(F.json_array_length(F.concat(F.lit("["), text, F.lit("]"))) == 1, F.lit(False))
+    return (
+        F.when(text.isNull(), NULL_VALUE)
+        .when(text.rlike(r"^[ \t\r\n]*\z"), EMPTY_RECORD)
+        .when(~F.is_valid_utf8(text), NOT_UTF8)
+        .when(F.contains(text, F.lit("\0")), NUL_CHARACTER)
+        .when(is_json & ~text.rlike(r"^[ \t\r\n]*\{"), NOT_AN_OBJECT)
+        .otherwise(NOT_JSON)
+    )
+
+
+def _goes_on(text: Column, keys: Column) -> Column:
+    """Is there more after the object? A key put in before the last brace is one more key, unless that brace is another's."""
+    longer_by_one = F.json_object_keys(F.regexp_replace(text, r"\}[ \t\r\n]*\z", ',"":0}'))
+    # Null for `{}`, where the comma is one too many.
+    return F.coalesce(F.size(longer_by_one) == F.size(keys), F.lit(False))
+
+
+def _has_lone_surrogate(text: Column) -> Column:
+    unescaped = F.regexp_replace(text, r"\\\\", "")  # an escaped backslash begins nothing
+    pairs_out = F.regexp_replace(unescaped, r"(?i)\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}", "")
+    return pairs_out.rlike(r"(?i)\\ud[89a-f]")
+
+
+def _instant(text: Column, zone: str) -> Column:
+    """The zone is written behind the time: cast would take the session's."""
+    return F.when(text.rlike(_LOCAL_TIME), _cast(F.concat(text, F.lit(zone)))).when(text.rlike(_ZONED_TIME), _cast(text))
+
+
+def _cast(text: Column) -> Column:
+    # Spark reads a zone only behind seconds, and Java leaves out seconds that are 0.
+    return F.coalesce(text.try_cast("timestamp"), F.regexp_replace(text, "^(.{16})", "$1:00").try_cast("timestamp"))
+
+
+def _time_problem(in_range: Column, future_tolerance_s: float | None) -> Column:
+    text = _read("event_time")
+    without = (
+        F.when(text.isNull(), NO_EVENT_TIME)
+        .when(text.rlike(_NUMBER), EVENT_TIME_IS_A_NUMBER)
+        .when(text.rlike(_WIDE_YEAR), EVENT_TIME_OUT_OF_RANGE)
+        .otherwise(EVENT_TIME_IS_NOT_A_TIME)
+    )
+    problem = F.when(F.col("_instant").isNull(), without).when(~in_range, EVENT_TIME_OUT_OF_RANGE)
+    if future_tolerance_s is None:
+        return problem
+    # As doubles, exact for centuries: a long could overflow, which throws.
+    ahead_us = F.unix_micros("_instant").cast("double") - F.unix_micros("timestamp").cast("double")
+    return problem.when(ahead_us > future_tolerance_s * 1e6, EVENT_TIME_IN_THE_FUTURE)
+
+
+def _wrong_type() -> Column:
+    """The first field that is neither a string nor what else it may be. In a schema of strings, Spark writes any value out."""
+    return F.coalesce(
+        *(F.when(_looks_typed(_read(name), name in IDS) & ~_is_string(name), WRONG_TYPE + name) for name in (*IDS, *TEXTS))
+    )
+
+
+def _looks_typed(text: Column, is_id: bool) -> Column:
+    """Could Spark have made this text of something else? Numbers that are no integers always come with a point."""
+    number = F.contains(text, F.lit(".")) if is_id else (text >= "-") & (text < ":")
+    return number | text.isin("true", "false") | F.substring(text, 1, 1).isin("{", "[", '"')
+
+
+def _is_string(name: str) -> Column:
+    def of(spelling: str) -> Column:
+        one = F.from_json("_text", f"{spelling} VARIANT").getField(spelling)
+        return F.coalesce(F.schema_of_variant(one) == "STRING", F.lit(False))
+
+    if name not in _SPELLINGS:
+        return of(name)
+    return F.when(F.col(f"_event.{name}").isNotNull(), of(name)).otherwise(of(_SPELLINGS[name]))
