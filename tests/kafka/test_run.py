@@ -128,7 +128,7 @@ def test_what_a_bad_record_holds_is_never_printed_raw(project: Project, topic: s
         "Partition[0] > Printing visit=Row(visit_id='\\x1b[2J\\u202e', "
         "event_time=datetime.datetime(2025, 9, 4, 7, 0), page='a\\nb')"
     ]
-    assert "3 with problems left out" in done.stderr
+    assert "3 with problems" in done.stderr
 
 
 def test_warnings_of_spark_go_to_the_log_not_to_the_terminal(project: Project) -> None:

@@ -53,7 +53,7 @@ def visits_arrive(stage: Stage) -> None:
 
 def a_stream_prints_them(stage: Stage) -> None:
     stage.tell(
-        f"\nA batch a second, at most 10 visits each. Then a Ctrl-C: the batch under way ends first."
+        "\nA batch a second, at most 10 visits each. Then a Ctrl-C: the batch under way ends first."
     )
     _run_visits_log(stage, "--trigger", "1s", "--max-offsets", "10", stop_after=_BATCHES_BEFORE_STOP)
     stage.tell(f"\nStopped after {len(stage.printed)} visits.")

@@ -18,8 +18,9 @@ from rich.text import Text
 from anabranch.cli.screen import Cli, stderr
 from anabranch.operate.view import PipelineView
 
-# Off a terminal, a line now and then, and whenever a state changes.
+# Off a terminal: a line now and then, and when a state changes or a pipeline has caught up, but not for every batch.
 _PLAIN_LINE_S = 10.0
+_CHANGE_LINE_S = 1.0
 
 
 class RunFace:
@@ -29,7 +30,7 @@ class RunFace:
         self._console = Console() if sys.stdout.isatty() else stderr()
         self._live: Live | None = None
         self._said_at_s = 0.0
-        self._said: Sequence[tuple[str, str]] = []
+        self._said: Sequence[tuple[str, str, bool]] = []
 
     def say(self, text: str) -> None:
         self._cli.say(text)
@@ -72,12 +73,13 @@ class RunFace:
             )
 
     def _show_plain(self, views: Sequence[PipelineView]) -> None:
-        states = [(view.state, view.note) for view in views]
-        due = monotonic() - self._said_at_s >= _PLAIN_LINE_S
-        if states == self._said and not due:
+        states = [(view.state, view.note, view.lag == 0) for view in views]
+        passed_s = monotonic() - self._said_at_s
+        changed = [i for i, state in enumerate(states) if i >= len(self._said) or state != self._said[i]]
+        moved = any(i >= len(self._said) or states[i][:2] != self._said[i][:2] for i in changed)
+        if not (moved or passed_s >= _PLAIN_LINE_S or (changed and passed_s >= _CHANGE_LINE_S)):
             return
-        changed = {i for i, state in enumerate(states) if i >= len(self._said) or state != self._said[i]}
         for i, view in enumerate(views):
-            if due or i in changed:
+            if passed_s >= _PLAIN_LINE_S or i in changed:
                 self._cli.say(view.words())
         self._said, self._said_at_s = states, monotonic()

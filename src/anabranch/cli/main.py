@@ -10,7 +10,7 @@ import typer
 import typer.exceptions
 
 import anabranch
-from anabranch.cli import broker, config, demo, doctor, generate, records, run, status, topics
+from anabranch.cli import broker, checkpoint, config, demo, doctor, generate, lake, operations, records, run, status, topics
 from anabranch.cli.screen import Cli
 from anabranch.core.errors import AnabranchError
 
@@ -33,6 +33,12 @@ app.command()(status.pipelines)
 app.command()(run.run)
 app.command()(run.stop)
 app.command()(status.status)
+app.command()(checkpoint.checkpoint)
+app.command()(operations.reprocess)
+app.command()(operations.operations)
+app.command()(operations.resume)
+app.command()(lake.problems)
+app.add_typer(lake.app, name="lake")
 app.command()(config.config)
 
 

@@ -10,8 +10,7 @@ import typer
 from anabranch.cli.screen import Cli, cli_of
 from anabranch.core.durations import parse_duration_s
 from anabranch.core.errors import Misused
-from anabranch.core.nearest import did_you_mean
-from anabranch.core.pipeline import Console, Pipeline, Sink, find_pipeline
+from anabranch.core.pipeline import find_pipeline, sink_for, split_target
 
 Names = Annotated[list[str], typer.Argument(metavar="PIPELINE...", help="anabranch pipelines lists them.")]
 
@@ -22,7 +21,9 @@ def run(
     until_caught_up: Annotated[bool, typer.Option("--until-caught-up", help="Process what is there, then end.")] = False,
     trigger: Annotated[str | None, typer.Option(metavar="20s", help="How often a batch starts.")] = None,
     max_offsets: Annotated[int | None, typer.Option(min=1, help="How many records a batch takes at most.")] = None,
-    to: Annotated[str | None, typer.Option(metavar="console", help="Send the results there instead.")] = None,
+    to: Annotated[
+        str | None, typer.Option(metavar="console|topic [NAME]|table PATH", help="Send the results there instead.")
+    ] = None,
     from_end: Annotated[
         bool,
         typer.Option("--from-end/--from-beginning", help="Where a first start begins. After that, the checkpoint knows."),
@@ -41,11 +42,12 @@ def run(
 
     cli = cli_of(context)
     project = cli.project()
+    names, target = split_target(names, to)
     pipelines = [
-        project.pipeline(find_pipeline(name)).changed(
+        (pipeline := project.pipeline(find_pipeline(name))).changed(
             trigger_s=parse_duration_s(trigger) if trigger else None,
             max_offsets=max_offsets,
-            sink=_sink(to),
+            sink=project.placed(sink_for(pipeline, to, target)),
             future_tolerance_s=parse_duration_s(future_tolerance) if future_tolerance else None,
         )
         for name in dict.fromkeys(names)
@@ -65,30 +67,30 @@ def stop(context: typer.Context, names: Names) -> None:
     """
     cli = cli_of(context)
     project = cli.project()
-    for pipeline in [project.pipeline(find_pipeline(name)) for name in names]:
-        _stop(cli, pipeline, project.checkpoint(pipeline))
+    # Each sink of a pipeline has a run of its own; all are asked before any is waited for.
+    asked = [asked for name in names for asked in _ask(cli, find_pipeline(name).name, project.checkpoints(find_pipeline(name)))]
+    for name, checkpoint in asked:
+        _await_end(cli, name, checkpoint)
 
 
-def _stop(cli: Cli, pipeline: Pipeline, checkpoint: Path) -> None:
-    from anabranch.world.leases import await_free, holder_of
+def _ask(cli: Cli, name: str, checkpoints: list[Path]) -> list[tuple[str, Path]]:
+    from anabranch.world.leases import holder_of
     from anabranch.world.stop_requests import ask_stop
 
-    holder = holder_of(checkpoint)
-    if holder is None:
-        cli.say(f"{pipeline.name} does not run.")
-        return
-    ask_stop(checkpoint)
-    with cli.busy(f"{pipeline.name} ends after its batch ({holder.words()})"):
+    held = [checkpoint for checkpoint in checkpoints if holder_of(checkpoint) is not None]
+    for checkpoint in held:
+        ask_stop(checkpoint)
+    if not held:
+        cli.say(f"{name} does not run.")
+    return [(name, checkpoint) for checkpoint in held]
+
+
+def _await_end(cli: Cli, name: str, checkpoint: Path) -> None:
+    from anabranch.world.leases import await_free
+
+    with cli.busy(f"{name} ends after its batch"):
         await_free(checkpoint)
-    cli.say(f"{pipeline.name} has ended.")
-
-
-def _sink(to: str | None) -> Sink | None:
-    if to is None:
-        return None
-    if to != "console":
-        raise Misused(f"results cannot be sent to {to!r}.", did_you_mean(to, ["console"]))
-    return Console()
+    cli.say(f"{name} has ended.")
 
 
 def _pairs(settings: list[str]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from anabranch.core.errors import Misused
+from anabranch.core.errors import Misused, Refused
 
 
 def iso_utc(epoch_ms: int) -> str:
@@ -19,4 +19,9 @@ def parse_instant(text: str, zone: str) -> datetime:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
         raise Misused(f"{text!r} is not a time.", "write it like 2025-09-04T07:00 or 2025-09-04T07:00:00Z") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))
+    if moment.tzinfo:
+        return moment
+    local = moment.replace(tzinfo=ZoneInfo(zone))
+    if local.astimezone(UTC).astimezone(local.tzinfo).replace(tzinfo=None) != moment:
+        raise Refused(f"{text} does not exist in {zone}: the clock was put forward over it.", "take a time after the gap")
+    return local

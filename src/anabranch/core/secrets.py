@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import re
 
-_SECRET_NAME = re.compile(r"password|secret|token|jaas|credential|private|access[._]?key|(^|\.)key\.pem|keystore\.key", re.I)
+_SECRET_NAME = re.compile(
+    r"password|passphrase|passwd|secret|token|jaas|credential|private|oauthbearer\.config|user\.info"
+    r"|(access|account|api|encryption)[._-]?key|(^|\.)key\.pem|keystore\.key",
+    re.I,
+)
 # A user's name and password inside an address: //user:word@host
 _SECRET_IN_ADDRESS = re.compile(r"//[^/@\s]+@")
 

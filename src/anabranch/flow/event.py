@@ -63,28 +63,30 @@ _LOCAL_TIME: Final = _DATE_AND_TIME + r"\z"
 _ZONED_TIME: Final = _DATE_AND_TIME + r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)\z"
 _WIDE_YEAR: Final = r"^([+-][0-9]{4,}|[0-9]{5,})-[0-9]{2}-[0-9]{2}[T ]"
 _NUMBER: Final = r'^(-?[0-9.]+(E-?[0-9]+)?|"-?Infinity")\z'  # as Spark writes a JSON number into a string
-_FIRST_S: Final = 0
 _END_S: Final = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
 
 
 def decode(records: DataFrame, *, zone: str, future_tolerance_s: float | None) -> DataFrame:
-    """The events of Kafka records. A time without a zone is in `zone`; a tolerance of None lets any future pass."""
-    parsed = _evaluated_once(records, **_parsed())
-    judged = _evaluated_once(parsed, _broken=_broken(), _instant=_instant(_read("event_time"), zone), _wrong_type=_wrong_type())
-    in_range = (F.col("_instant") >= F.timestamp_seconds(F.lit(_FIRST_S))) & (
-        F.col("_instant") < F.timestamp_seconds(F.lit(_END_S))
-    )
+    """The events of Kafka records. A time without a zone is in `zone`; a tolerance of None lets any future pass.
+
+    Three steps, each behind a barrier: parse; what every record needs, small enough for the JVM to compile (a method of
+    more than 8,000 bytes it interprets, at a third of the speed); and why something is wrong, asked only of suspects.
+    """
+    parsed = _evaluated_once(records, _parsed())
+    tested = _evaluated_once(parsed, _tested(zone))
+    judged = _evaluated_once(tested, {"_broken": _broken(), "_no_instant": _no_instant(), "_wrong_type": _wrong_type()})
+    in_range = (F.col("_instant") >= F.timestamp_seconds(F.lit(0))) & (F.col("_instant") < F.timestamp_seconds(F.lit(_END_S)))
     return judged.select(
         F.when(F.col("_broken").isNull() & in_range, F.col("_instant")).alias("event_time"),
-        *(_read(name).alias(name) for name in ("event_id", "visit_id", "user_id", "page", "browser")),
-        F.coalesce("_broken", _time_problem(in_range, future_tolerance_s), "_wrong_type").alias("problem"),
+        *(F.col(f"_{name}").alias(name) for name in ("event_id", "visit_id", "user_id", "page", "browser")),
+        F.coalesce("_broken", "_no_instant", _wrong_instant(in_range, future_tolerance_s), "_wrong_type").alias("problem"),
         *_COORDINATES,
         F.col("timestamp").alias("record_time"),
         *(name for name in _BYTES if name in records.columns),
     )
 
 
-def _evaluated_once(frame: DataFrame, **columns: Column) -> DataFrame:
+def _evaluated_once(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:
     """The frame with more columns, behind a barrier.
 
     Spark would copy a plain column's expression into every filter and column that uses it: `problem is null` alone would
@@ -98,29 +100,54 @@ def _parsed() -> dict[str, Column]:
     return {"_text": text, "_event": F.from_json(text, _SCHEMA, _STRICT), "_keys": F.json_object_keys(text)}
 
 
+def _tested(zone: str) -> dict[str, Column]:
+    """The fields, the time, and three cheap tests that raise suspicion."""
+    text, event, keys = F.col("_text"), F.col("_event"), F.col("_keys")
+    unreadable = event.isNull() | event["_corrupt"].isNotNull() | keys.isNull()
+    values = sum((event[name].isNotNull().cast("int") for name in _READ), F.lit(0))
+    return {
+        **{f"_{name}": _read(name) for name in (*TEXTS, *IDS, "event_time")},
+        "_instant": _instant(_read("event_time"), zone),
+        "_doubtful": unreadable | ~F.is_valid_utf8(text) | F.contains(text, F.lit("\\u")),
+        # A brace before the last byte: the object may end before the record does. (Bytes: counting characters is slow.)
+        "_has_inner_brace": F.contains(_but_last_byte(), F.lit("}")) | ~F.endswith(text, F.lit("}")),
+        # As many keys as values read: none can be there twice.
+        "_has_other_keys": F.size(keys) != values,
+    }
+
+
 def _read(name: str) -> Column:
-    field = F.col(f"_event.{name}")
-    return F.coalesce(field, F.col(f"_event.{_SPELLINGS[name]}")) if name in _SPELLINGS else field
+    field = F.col("_event")[name]
+    return F.coalesce(field, F.col("_event")[_SPELLINGS[name]]) if name in _SPELLINGS else field
+
+
+def _but_last_byte() -> Column:
+    return F.substring("value", F.lit(1), F.octet_length("value") - 1).cast("string")
+
+
+def _instant(text: Column, zone: str) -> Column:
+    """The zone is written behind the time: cast alone would take the session's."""
+    whole = F.when(text.rlike(_LOCAL_TIME), F.concat(text, F.lit(zone))).when(text.rlike(_ZONED_TIME), text)
+    # Spark reads a zone only behind seconds, and Java leaves out seconds that are 0.
+    return F.coalesce(whole.try_cast("timestamp"), F.regexp_replace(whole, "^(.{16})", "$1:00").try_cast("timestamp"))
 
 
 def _broken() -> Column:
-    """Why the record as a whole cannot be trusted. The costly rules are asked only where a cheap one is suspicious."""
+    """Why the record as a whole cannot be trusted."""
     text, keys = F.col("_text"), F.col("_keys")
-    # As many keys as there are values read: none can be there twice.
-    values = sum((F.col(f"_event.{name}").isNotNull().cast("int") for name in _READ), F.lit(0))
-    repeated = (F.size(keys) != values) & (F.size(F.array_distinct(keys)) < F.size(keys))
-    # No brace before the last byte: the object ends where the record does. (Bytes: counting characters is slow.)
-    but_last = F.substring("value", F.lit(1), F.octet_length("value") - 1).cast("string")
-    longer = (F.contains(but_last, F.lit("}")) | ~F.endswith(text, F.lit("}"))) & _goes_on(text, keys)
-    escaped = F.contains(text, F.lit("\\u"))
-    said = F.concat_ws("", *(F.col(f"_event.{name}") for name in _READ))
-    return (
-        F.when(F.col("_event").isNull() | F.col("_event._corrupt").isNotNull() | keys.isNull(), _unreadable(text))
+    said = F.concat_ws("", *(F.col("_event")[name] for name in _READ))
+    doubts = (
+        F.when(text.isNull(), NULL_VALUE)
+        .when(text.rlike(r"^[ \t\r\n]*\z"), EMPTY_RECORD)
         .when(~F.is_valid_utf8(text), NOT_UTF8)
-        .when(escaped & F.contains(said, F.lit("\0")), NUL_CHARACTER)
-        .when(escaped & F.contains(said, F.lit("?")) & _has_lone_surrogate(text), LONE_SURROGATE)
-        .when(longer, MORE_THAN_ONE_OBJECT)
-        .when(repeated, DUPLICATE_KEY)
+        .when(F.contains(said, F.lit("\0")), NUL_CHARACTER)
+        .when(F.col("_event")["_corrupt"].isNotNull() | keys.isNull(), _unreadable(text))
+        .when(F.contains(said, F.lit("?")) & _has_lone_surrogate(text), LONE_SURROGATE)
+    )
+    return F.coalesce(
+        F.when(F.col("_doubtful"), doubts),
+        F.when(F.col("_has_inner_brace") & _goes_on(text, keys), MORE_THAN_ONE_OBJECT),
+        F.when(F.col("_has_other_keys") & (F.size(F.array_distinct(keys)) < F.size(keys)), DUPLICATE_KEY),
     )
 
 
@@ -128,20 +155,10 @@ def _unreadable(text: Column) -> Column:
     # Wrapped, because json_array_length is the one function that tells any JSON value from none.
     is_json = F.coalesce(F.json_array_length(F.concat(F.lit("["), text, F.lit("]"))) == 1, F.lit(False))
     return (
-        F.when(text.isNull(), NULL_VALUE)
-        .when(text.rlike(r"^[ \t\r\n]*\z"), EMPTY_RECORD)
-        .when(~F.is_valid_utf8(text), NOT_UTF8)
-        .when(F.contains(text, F.lit("\0")), NUL_CHARACTER)
+        F.when(F.contains(text, F.lit("\0")), NUL_CHARACTER)
         .when(is_json & ~text.rlike(r"^[ \t\r\n]*\{"), NOT_AN_OBJECT)
         .otherwise(NOT_JSON)
     )
-
-
-def _goes_on(text: Column, keys: Column) -> Column:
-    """Is there more after the object? A key put in before the last brace is one more key, unless that brace is another's."""
-    longer_by_one = F.json_object_keys(F.regexp_replace(text, r"\}[ \t\r\n]*\z", ',"":0}'))
-    # Null for `{}`, where the comma is one too many.
-    return F.coalesce(F.size(longer_by_one) == F.size(keys), F.lit(False))
 
 
 def _has_lone_surrogate(text: Column) -> Column:
@@ -150,50 +167,52 @@ def _has_lone_surrogate(text: Column) -> Column:
     return pairs_out.rlike(r"(?i)\\ud[89a-f]")
 
 
-def _instant(text: Column, zone: str) -> Column:
-    """The zone is written behind the time: cast would take the session's."""
-    return F.when(text.rlike(_LOCAL_TIME), _cast(F.concat(text, F.lit(zone)))).when(text.rlike(_ZONED_TIME), _cast(text))
+def _goes_on(text: Column, keys: Column) -> Column:
+    """Is there more after the object? A key put in before the last brace is one more key, unless that brace is another's."""
+    closed = F.concat(_but_last_byte(), F.lit(',"":0}'))
+    stretched = F.when(F.endswith(text, F.lit("}")), closed).otherwise(F.regexp_replace(text, r"\}[ \t\r\n]*\z", ',"":0}'))
+    # Null for `{}`, where the comma is one too many.
+    return F.coalesce(F.size(F.json_object_keys(stretched)) == F.size(keys), F.lit(False))
 
 
-def _cast(text: Column) -> Column:
-    # Spark reads a zone only behind seconds, and Java leaves out seconds that are 0.
-    return F.coalesce(text.try_cast("timestamp"), F.regexp_replace(text, "^(.{16})", "$1:00").try_cast("timestamp"))
-
-
-def _time_problem(in_range: Column, future_tolerance_s: float | None) -> Column:
-    text = _read("event_time")
-    without = (
+def _no_instant() -> Column:
+    text = F.col("_event_time")
+    reason = (
         F.when(text.isNull(), NO_EVENT_TIME)
         .when(text.rlike(_NUMBER), EVENT_TIME_IS_A_NUMBER)
         .when(text.rlike(_WIDE_YEAR), EVENT_TIME_OUT_OF_RANGE)
         .otherwise(EVENT_TIME_IS_NOT_A_TIME)
     )
-    problem = F.when(F.col("_instant").isNull(), without).when(~in_range, EVENT_TIME_OUT_OF_RANGE)
+    return F.when(F.col("_instant").isNull(), reason)
+
+
+def _wrong_instant(in_range: Column, future_tolerance_s: float | None) -> Column:
+    outside = F.when(~in_range, EVENT_TIME_OUT_OF_RANGE)
     if future_tolerance_s is None:
-        return problem
+        return outside
     # As doubles, exact for centuries: a long could overflow, which throws.
     ahead_us = F.unix_micros("_instant").cast("double") - F.unix_micros("timestamp").cast("double")
-    return problem.when(ahead_us > future_tolerance_s * 1e6, EVENT_TIME_IN_THE_FUTURE)
+    return outside.when(ahead_us > future_tolerance_s * 1e6, EVENT_TIME_IN_THE_FUTURE)
 
 
 def _wrong_type() -> Column:
     """The first field that is neither a string nor what else it may be. In a schema of strings, Spark writes any value out."""
-    return F.coalesce(
-        *(F.when(_looks_typed(_read(name), name in IDS) & ~_is_string(name), WRONG_TYPE + name) for name in (*IDS, *TEXTS))
-    )
+    fields = (*IDS, *TEXTS)
+    return F.coalesce(*(F.when(_looks_typed(name) & ~_is_string(name), WRONG_TYPE + name) for name in fields))
 
 
-def _looks_typed(text: Column, is_id: bool) -> Column:
+def _looks_typed(name: str) -> Column:
     """Could Spark have made this text of something else? Numbers that are no integers always come with a point."""
-    number = F.contains(text, F.lit(".")) if is_id else (text >= "-") & (text < ":")
+    text = F.col(f"_{name}")
+    number = F.contains(text, F.lit(".")) if name in IDS else (text >= "-") & (text < ":")
     return number | text.isin("true", "false") | F.substring(text, 1, 1).isin("{", "[", '"')
 
 
 def _is_string(name: str) -> Column:
     def of(spelling: str) -> Column:
-        one = F.from_json("_text", f"{spelling} VARIANT").getField(spelling)
-        return F.coalesce(F.schema_of_variant(one) == "STRING", F.lit(False))
+        value = F.from_json("_text", f"{spelling} VARIANT")[spelling]
+        return F.coalesce(F.schema_of_variant(value) == "STRING", F.lit(False))
 
     if name not in _SPELLINGS:
         return of(name)
-    return F.when(F.col(f"_event.{name}").isNotNull(), of(name)).otherwise(of(_SPELLINGS[name]))
+    return F.when(F.col("_event")[name].isNotNull(), of(name)).otherwise(of(_SPELLINGS[name]))

@@ -1,19 +1,36 @@
 """Where results go. A sink is a function of one batch and its id; what it prints goes through one `Out`, in whole lines.
 
 Everything is printed by the driver: lines that Python workers print end up on stderr, those of two workers in each other.
+A batch is always taken whole: `show()` or `limit` on a stateful frame leaves state unwritten and kills the next batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
+
+from anabranch.flow.result import as_records
 
 # Takes whole lines, each with its end.
 Out = Callable[[str], None]
 BatchSink = Callable[[DataFrame, int], None]
 ConsoleSink = Callable[[Out], BatchSink]
+
+_RULE = "-" * 43
+
+
+def tables(out: Out) -> BatchSink:
+    """Spark's own table of each batch, as its console sink prints it, untruncated."""
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        rows = batch._jdf.collectAsList()
+        local = batch.sparkSession._jsparkSession.createDataFrame(rows, batch._jdf.schema())
+        table = local.showString(len(rows), 0, False)
+        out(f"{_RULE}\nBatch: {batch_id}\n{_RULE}\n{table}\n")
+
+    return write
 
 
 def visit_lines(out: Out) -> BatchSink:
@@ -30,3 +47,19 @@ def visit_lines(out: Out) -> BatchSink:
             out(f"Partition[{number}] > Printing visit={visit}\n")
 
     return write
+
+
+def topic(name: str, kafka: Mapping[str, str], pipeline: str, grouping: tuple[str, ...]) -> BatchSink:
+    """Each result as a record, under the key of its grouping. At least once: a batch that ran again is written again."""
+    options = {"topic": name, **{f"kafka.{key}": value for key, value in kafka.items()}}
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        headers = {"anabranch-pipeline": pipeline, "anabranch-origin": "stream", "anabranch-batch": str(batch_id)}
+        as_records(batch, grouping, headers).write.format("kafka").options(**options).save()
+
+    return write
+
+
+def per_batch(transform: Callable[[DataFrame], DataFrame], write: BatchSink) -> BatchSink:
+    """The transformation inside the sink: each batch by itself, nothing kept from one to the next."""
+    return lambda batch, batch_id: write(transform(batch), batch_id)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from anabranch.core.pipeline import Pipeline
 from anabranch.operate.kafka import Kafka, kafka_of
-from anabranch.operate.preflight import check_start
+from anabranch.operate.preflight import check_start, create_result_topic
 from anabranch.operate.view import PipelineView
 from anabranch.setup.jars import ensure_jars
 from anabranch.setup.project import Project
-from anabranch.setup.session import Session, start_session
+from anabranch.setup.session import Session, shuffle_partitions, start_session
 from anabranch.world.checkpoints import Checkpoint
-from anabranch.world.leases import take_lease
+from anabranch.world.leases import Lease, take_lease
 from anabranch.world.stop_requests import withdraw_stop
 from anabranch.world.topics import Topics
 
@@ -64,14 +64,17 @@ def run_pipelines(project: Project, request: Request, face: Face) -> None:
             stack.callback(lease.release)
             leases.append(lease)
             withdraw_stop(checkpoint)
-            check_start(pipeline, checkpoint, topics)
+            check_start(pipeline, checkpoint, topics, shuffle_partitions(project.settings.spark, request.spark_settings))
+            if (created := create_result_topic(pipeline, topics)) is not None:
+                face.say(f"{pipeline.name}: created topic {created.name} with {created.partitions} partitions.")
             face.say(_where_it_starts(pipeline, checkpoint, request))
             if lease.taken_over:
                 face.say(f"{pipeline.name}: took over from a process that died ({lease.taken_over.words()}).")
         session = _session(project, request, face, log_file)
         for lease in leases:
             lease.name_jvm(session.jvm.pid)
-        _run(session, project, request, kafka, topics, face, log_file)
+        runner = _runner(session, project, request, kafka, topics, face, log_file, leases)
+        _run(session, runner)
 
 
 def _where_it_starts(pipeline: Pipeline, checkpoint: Path, request: Request) -> str:
@@ -99,24 +102,29 @@ def _session(project: Project, request: Request, face: Face, log_file: Path) -> 
         )
 
 
-def _run(
-    session: Session, project: Project, request: Request, kafka: Kafka, topics: Topics, face: Face, log_file: Path
-) -> None:
+def _runner(
+    session: Session,
+    project: Project,
+    request: Request,
+    kafka: Kafka,
+    topics: Topics,
+    face: Face,
+    log_file: Path,
+    leases: Sequence[Lease],
+) -> Runner:
     from anabranch.flow.pipeline import Run
     from anabranch.operate.running import Runner
 
+    zone = project.settings.timezone
     runs = [
-        Run(
-            pipeline,
-            project.checkpoint(pipeline),
-            kafka.for_java,
-            project.settings.timezone,
-            request.start,
-            request.until_caught_up,
-        )
+        Run(pipeline, project.checkpoint(pipeline), kafka.for_java, zone, request.start, request.until_caught_up)
         for pipeline in request.pipelines
     ]
-    runner = Runner(session.spark, runs, topics, face.out, face.show, str(log_file))
+    released = [lease.release for lease in leases]
+    return Runner(session.spark, list(zip(runs, released, strict=True)), topics, face.out, face.show, str(log_file))
+
+
+def _run(session: Session, runner: Runner) -> None:
     # Set after the session has started: PySpark's own handler cancels all jobs, and so kills the batch under way.
     _handle_signals(runner)
     try:

@@ -26,6 +26,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from anabranch.core.checkpoint_log import parse_kafka_offsets
 from anabranch.core.errors import AnabranchError, Failed
 from anabranch.core.failure import cause_of, summary_of
+from anabranch.core.pipeline import Table
 from anabranch.flow.gate import Gate
 from anabranch.flow.pipeline import COUNTED, Run, start_query
 from anabranch.flow.sink import Out
@@ -68,10 +69,13 @@ class _Running:
 
     run: Run
     view: PipelineView
+    # Called once, when its query has ended for good: others may run the pipeline from then on.
+    release: Callable[[], None]
     gate: Gate = field(default_factory=Gate)
     query: StreamingQuery | None = None
     reach: dict[int, Reach] = field(default_factory=dict)
     read: Mapping[int, int] = field(default_factory=dict)
+    newest_at_stop: int | None = None
     retry_at_s: float | None = None
     failures: int = 0
     error: AnabranchError | None = None
@@ -79,9 +83,17 @@ class _Running:
 
 
 class Runner:
-    def __init__(self, spark: SparkSession, runs: Sequence[Run], topics: Topics, out: Out, show: Show, log_file: str) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        runs: Sequence[tuple[Run, Callable[[], None]]],
+        topics: Topics,
+        out: Out,
+        show: Show,
+        log_file: str,
+    ) -> None:
         self._spark, self._topics, self._out, self._show, self._log_file = spark, topics, out, show, log_file
-        self._running = [_Running(run, PipelineView(run.pipeline.name)) for run in runs]
+        self._running = [_Running(run, PipelineView(run.pipeline.name), release) for run, release in runs]
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._looked_at_s = 0.0
         self._stopping = False
@@ -169,7 +181,7 @@ class Runner:
             running.failures += 1
             self._see(running, state="waiting", note="Kafka's absence ended it; it starts again on its checkpoint")
             return
-        running.ended = True
+        self._end(running)
         if cause != "stopped" and not (running.gate.is_closed and cause == "kafka away"):
             running.error = self._failure(running, cause, error or "")
         self._see(running, state="failed" if running.error else "stopped", note="")
@@ -180,22 +192,33 @@ class Runner:
         if not running.gate.is_closed and is_stop_asked(running.run.checkpoint):
             self._close(running)
         if running.gate.is_closed and running.query is None:
-            running.ended = True
+            self._end(running)
+            self._see(running, state="stopped", note="")
         elif running.gate.is_closed and running.query is not None and self._is_quiet(running):
             running.query.stop()
         elif running.retry_at_s is not None and monotonic() >= running.retry_at_s:
             self._start(running)
 
     def _close(self, running: _Running) -> None:
+        if not running.gate.is_closed:
+            running.newest_at_stop = max(Checkpoint(running.run.checkpoint).committed_batches(), default=None)
         running.gate.close()
         withdraw_stop(running.run.checkpoint)
         if not running.ended:
             self._see(running, state="stopping", note="after the batch under way")
 
+    def _end(self, running: _Running) -> None:
+        running.ended = True
+        running.release()
+
     def _is_quiet(self, running: _Running) -> bool:
         """Looks into the checkpoint, not at the progress: an event can be late, a commit is a fact."""
-        committed = Checkpoint(running.run.checkpoint).committed_batches()
-        return running.gate.is_quiet(committed[-1] if committed else None)
+        newest = max(Checkpoint(running.run.checkpoint).committed_batches(), default=None)
+        if isinstance(running.run.pipeline.sink, Table):
+            # Delta's sink has no gate, and needs none: a batch that is abandoned is written once all the same.
+            assert running.query is not None
+            return newest != running.newest_at_stop or not running.query.status["isTriggerActive"]
+        return running.gate.is_quiet(newest)
 
     def _look_at_kafka(self) -> None:
         if monotonic() - self._looked_at_s < LOOK_AT_KAFKA_S:

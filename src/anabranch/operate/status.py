@@ -41,7 +41,7 @@ class Status:
 
 def status_of(project: Project) -> Status:
     topics, kafka = _topics(project)
-    return Status(kafka, [status for pipeline in PIPELINES for status in _of(project, project.pipeline(pipeline), topics)])
+    return Status(kafka, [status for pipeline in PIPELINES for status in _of(project, pipeline, topics)])
 
 
 def _topics(project: Project) -> tuple[Topics | None, str]:
@@ -55,10 +55,8 @@ def _topics(project: Project) -> tuple[Topics | None, str]:
 
 
 def _of(project: Project, pipeline: Pipeline, topics: Topics | None) -> Iterator[PipelineStatus]:
-    own = project.checkpoint(pipeline)
-    others = sorted(path for path in own.parent.glob("*") if path.is_dir() and path != own)
-    for checkpoint in [own, *others]:
-        yield _status(pipeline, checkpoint, topics)
+    for checkpoint in project.checkpoints(pipeline):
+        yield _status(project.pipeline(pipeline), checkpoint, topics)
 
 
 def _status(pipeline: Pipeline, path: Path, topics: Topics | None) -> PipelineStatus:

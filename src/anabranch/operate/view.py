@@ -28,7 +28,7 @@ class PipelineView:
             parts.append(f"batch {self.batch}")
             parts.append(f"{self.rows:,} rows ({self.rows_per_s:,.0f}/s)")
         if self.problems:
-            parts.append(f"{self.problems:,} with problems left out")
+            parts.append(f"{self.problems:,} with problems")
         if self.lag is not None:
             parts.append(f"lag {self.lag:,}")
         if self.watermark:

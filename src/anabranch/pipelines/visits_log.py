@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
+from anabranch.core.pipeline import Pipeline
 from anabranch.flow.sink import visit_lines
 
 
-def transform(visits: DataFrame) -> DataFrame:
+def transform(visits: DataFrame, _pipeline: Pipeline) -> DataFrame:
     return visits.select("visit_id", "event_time", "page")
 
 

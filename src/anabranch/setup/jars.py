@@ -15,13 +15,13 @@ from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Literal
+from typing import Literal, TextIO
 from xml.sax.saxutils import quoteattr
 
 from filelock import FileLock
 from platformdirs import user_cache_path
 
-from anabranch.core.errors import Failed
+from anabranch.core.errors import Failed, Misused
 from anabranch.setup.java import find_java
 
 JarSet = Literal["spark", "broker"]
@@ -76,48 +76,65 @@ def _is_good(path: Path, jar: Jar) -> bool:
 
 
 def _fetch(jar_set: JarSet, wanted: Sequence[Jar], ivy_settings: Path | None, progress: Progress) -> None:
+    if ivy_settings is not None and not ivy_settings.is_file():
+        raise Misused(f"jars.ivy_settings is {ivy_settings}, and there is no such file.", "correct it in anabranch.toml")
     for leftover in cache_dir().glob(f"{jar_set}-fetch-*"):
         shutil.rmtree(leftover, ignore_errors=True)  # of a fetch that was cut off; we hold the lock
     work_dir = Path(mkdtemp(prefix=f"{jar_set}-fetch-", dir=cache_dir()))
     log = cache_dir() / f"{jar_set}-fetch.log"
     try:
         _run_ivy(work_dir, wanted, ivy_settings, log, progress)
+        good = [jar for jar in wanted if _is_good(work_dir / jar.file_name, jar)]
         target_dir = cache_dir() / jar_set
         target_dir.mkdir(exist_ok=True)
-        for jar in wanted:
-            fetched = work_dir / jar.file_name
-            if not _is_good(fetched, jar):
-                what = "came with another content than the lock says" if fetched.exists() else "could not be fetched"
-                raise _not_fetched(f"{jar.group}:{jar.artifact}:{jar.version} {what}", jar_set, wanted, log)
-            fetched.replace(target_dir / jar.file_name)
+        for jar in good:
+            (work_dir / jar.file_name).replace(target_dir / jar.file_name)
+        if absent := [jar for jar in wanted if jar not in good]:
+            raise _not_fetched(jar_set, absent, (work_dir / absent[0].file_name).exists(), log)
     finally:
         shutil.rmtree(work_dir, ignore_errors=True)
 
 
 def _run_ivy(work_dir: Path, wanted: Sequence[Jar], ivy_settings: Path | None, log: Path, progress: Progress) -> None:
-    ivy_file = work_dir / "ivy.xml"
-    ivy_file.write_text(_ivy_xml(wanted), encoding="utf-8")
+    (work_dir / "ivy.xml").write_text(_ivy_xml(wanted), encoding="utf-8")
     command = [
         *(str(find_java().path), "-cp", str(_ivy_jar())),
         # Nothing of ours goes to the home directory, where other builds keep theirs.
         f"-Divy.default.ivy.user.dir={work_dir / 'ivy-home'}",
         "org.apache.ivy.Main",
-        *(("-settings", str(ivy_settings)) if ivy_settings else ()),
-        *("-cache", str(work_dir / "ivy-cache"), "-ivy", str(ivy_file)),
-        *("-retrieve", f"{work_dir}/[artifact]-[revision].[ext]", "-types", "jar", "bundle"),
+        *(("-settings", str(ivy_settings.resolve())) if ivy_settings else ()),
+        *("-cache", str(work_dir / "ivy-cache"), "-ivy", "ivy.xml"),
+        # Below the working directory: the brackets of a user's own directory would be part of the pattern.
+        *("-retrieve", "[artifact]-[revision].[ext]", "-types", "jar", "bundle"),
     ]
     progress(0, len(wanted))
-    done = 0
     with (
         log.open("w", encoding="utf-8") as log_file,
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as ivy,
+        subprocess.Popen(
+            command,
+            cwd=work_dir,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+        ) as ivy,
     ):
-        assert ivy.stdout is not None
-        for line in ivy.stdout:
-            log_file.write(line)
-            if "[SUCCESSFUL ]" in line:
-                done = min(done + 1, len(wanted))
-                progress(done, len(wanted))
+        try:
+            _follow(ivy, log_file, len(wanted), progress)
+        except BaseException:
+            ivy.kill()  # or it would go on writing into a directory that is being removed
+            raise
+
+
+def _follow(ivy: subprocess.Popen[str], log_file: TextIO, total: int, progress: Progress) -> None:
+    assert ivy.stdout is not None
+    done = 0
+    for line in ivy.stdout:
+        log_file.write(line)
+        if "[SUCCESSFUL ]" in line and done < total:
+            done += 1
+            progress(done, total)
 
 
 def _ivy_xml(wanted: Sequence[Jar]) -> str:
@@ -144,10 +161,12 @@ def _ivy_jar() -> Path:
     return next((pyspark_home() / "jars").glob("ivy-*.jar"))
 
 
-def _not_fetched(fact: str, jar_set: JarSet, wanted: Sequence[Jar], log: Path) -> Failed:
+def _not_fetched(jar_set: JarSet, absent: Sequence[Jar], came: bool, log: Path) -> Failed:
+    first = f"{absent[0].group}:{absent[0].artifact}:{absent[0].version}"
     return Failed(
-        f"{len(wanted)} of the {len(locked(jar_set))} jars of the set {jar_set} are missing, and {fact}.",
-        "connect to a network, then the same command again",
+        f"{len(absent)} of the {len(locked(jar_set))} jars of the set {jar_set} {'is' if len(absent) == 1 else 'are'} missing: "
+        f"{first} {'came with another content than the lock says' if came else 'could not be fetched'}.",
+        *(() if came else ("connect to a network, then the same command again",)),
         "behind a company mirror: set jars.ivy_settings in anabranch.toml to your Ivy settings file",
         f"what Ivy said: {log}",
     )

@@ -56,6 +56,9 @@ def _version(path: Path) -> str | None:
     release = path.resolve().parent.parent / "release"
     if release.is_file() and (line := re.search(r'^JAVA_VERSION="([\d._]+)', release.read_text(), re.M)):
         return line[1]
-    answer = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)
+    try:
+        answer = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)
+    except OSError:  # not a program of this machine, or not allowed to run
+        return None
     said = re.search(r'version "([\d._]+)', answer.stderr)
     return said[1] if said else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.core.errors import Misused
-from anabranch.core.pipeline import Pipeline, Sink, Topic, sink_name
+from anabranch.core.pipeline import Pipeline, Sink, Table, Topic, sink_name
 from anabranch.setup.settings import Loaded, PipelineSettings, Settings, load_settings
 
 
@@ -37,19 +38,35 @@ class Project:
     def pipeline(self, defaults: Pipeline) -> Pipeline:
         """The pipeline as this project's settings change it."""
         own = self._of(defaults)
-        sink: Sink | None = Topic(own.topics.sink) if own.topics.sink else None
+        sink: Sink = Topic(own.topics.sink) if own.topics.sink else Table(own.table) if own.table else defaults.sink
         return defaults.changed(
             source_topic=own.topics.source,
-            sink=sink,
+            sink=self.placed(sink),
+            result_topic=own.topics.sink,
             trigger_s=own.trigger,
             max_offsets=own.max_offsets,
             future_tolerance_s=own.future_tolerance,
+            window_s=own.window,
+            watermark_s=own.watermark,
         )
+
+    def placed(self, sink: Sink | None) -> Sink | None:
+        """A table's path is seen from the project's directory."""
+        return Table(str(self.directory / sink.path)) if isinstance(sink, Table) else sink
 
     def checkpoint(self, pipeline: Pipeline) -> Path:
         own = self._of(pipeline).checkpoint
         base = self.directory / own if own else self.home / "checkpoints" / pipeline.name
-        return base / sink_name(pipeline.sink)
+        sink = pipeline.sink
+        if isinstance(sink, Table):
+            sink = Table(os.path.relpath(sink.path, self.directory))
+        return base / sink_name(sink)
+
+    def checkpoints(self, pipeline: Pipeline) -> list[Path]:
+        """Of each sink that the pipeline has ever been sent to; its own sink first, whether it has run or not."""
+        own = self.checkpoint(self.pipeline(pipeline))
+        others = sorted(path for path in own.parent.glob("*") if path.is_dir() and path != own)
+        return [own, *others]
 
     def _of(self, pipeline: Pipeline) -> PipelineSettings:
         return self.settings.pipelines.get(pipeline.name, PipelineSettings())

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _STREAMING = "spark.sql.streaming"
+_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 
 SETTINGS = {
     "spark.master": "local[*]",
@@ -34,7 +35,7 @@ SETTINGS = {
     "spark.scheduler.mode": "FAIR",
     # 200, Spark's default, are 200 tasks for a handful of rows: a batch without data took 7 s.
     # A checkpoint's first start fixes it.
-    "spark.sql.shuffle.partitions": "2",
+    _SHUFFLE_PARTITIONS: "2",
     # RocksDB keeps state outside the heap; with a changelog a batch writes its changes, not everything.
     f"{_STREAMING}.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     f"{_STREAMING}.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -80,12 +81,11 @@ def start_session(
     log_file.parent.mkdir(parents=True, exist_ok=True)
     scratch_dir.mkdir(parents=True, exist_ok=True)
     settings = {
-        **SETTINGS,
         "spark.sql.session.timeZone": zone,
         # Not in /tmp, which other projects and other users share.
         "spark.local.dir": str(scratch_dir),
         "spark.sql.warehouse.dir": str(scratch_dir / "warehouse"),
-        **{name if name.startswith("spark.") else f"spark.{name}": value for name, value in changes.items()},
+        **_in_force(changes),
     }
     # Python workers must be the Python that runs us, whatever is first on the PATH.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -94,6 +94,18 @@ def start_session(
     options = [*archive_options(java, jars), *_java_options(settings, debug)]
     jvm = launch_jvm(java, jars, options, environment, log_file)
     return Session(_connect(settings), jvm)
+
+
+def shuffle_partitions(*changes: Mapping[str, str]) -> str:
+    """How many partitions state will lie in, with these changes in force."""
+    return _in_force(*changes)[_SHUFFLE_PARTITIONS]
+
+
+def _in_force(*changes: Mapping[str, str]) -> dict[str, str]:
+    merged = dict(SETTINGS)
+    for change in changes:
+        merged |= {name if name.startswith("spark.") else f"spark.{name}": value for name, value in change.items()}
+    return merged
 
 
 def _java_options(settings: Mapping[str, str], debug: bool) -> list[str]:

@@ -88,7 +88,10 @@ class Topics(_Section):
 class PipelineSettings(_Section):
     trigger: Duration | None = None
     max_offsets: int | None = Field(default=None, ge=1)
+    window: Duration | None = None
+    watermark: Duration | None = None
     future_tolerance: Duration | None = None
+    table: str | None = None
     topics: Topics = Topics()
     checkpoint: Path | None = None
 

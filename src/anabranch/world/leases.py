@@ -53,6 +53,9 @@ class Lease:
         self._write()
 
     def release(self) -> None:
+        """Done twice, it does nothing the second time: another may hold the lease by then."""
+        if not self._lock.is_locked:
+            return
         self._path.unlink(missing_ok=True)
         self._lock.release()
 

@@ -31,8 +31,14 @@ class GroupProducer:
         self._producer = Producer({**SILENT, **QUICK, **properties, **PRODUCER, **_TOGETHER, **timeout}, logger=QUIET_LOGGER)
         self._topic, self._address = topic, properties["bootstrap.servers"]
 
-    def send(self, group: Sequence[tuple[bytes | None, bytes]], partition: int | None) -> None:
+    def send(
+        self,
+        group: Sequence[tuple[bytes | None, bytes]],
+        partition: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         """`partition` holds for records without a key; None lets each record's key choose."""
+        marks = [(name, value.encode()) for name, value in (headers or {}).items()]
         errors: list[KafkaError] = []
         place = _BY_KEY if partition is None else partition
 
@@ -41,7 +47,7 @@ class GroupProducer:
                 errors.append(error)
 
         for key, value in group:
-            self._producer.produce(self._topic, value, key, place, on_delivery=report)
+            self._producer.produce(self._topic, value, key, place, on_delivery=report, headers=list(marks))
         left = self._producer.flush(_DELIVERY_TIMEOUT_S + 1)
         if errors or left:
             reason = errors[0].str() if errors else "no answer"
@@ -100,3 +106,12 @@ def _received(message: Message, topics: Topics) -> Received | int:
         message.value(),
         tuple(message.headers() or ()),  # type: ignore[arg-type]
     )
+
+
+def latest_by_key(topics: Topics, topic: str) -> dict[str, str]:
+    """For one key the latest record wins; a key is always in the same partition, so its order is that of offsets."""
+    return {
+        received.key.decode("utf-8", errors="replace"): (received.value or b"").decode("utf-8", errors="replace")
+        for received in read_records(topics, topic, follow=False)
+        if received.key is not None
+    }

@@ -1,0 +1,103 @@
+"""anabranch checkpoint: looks into any checkpoint of Structured Streaming. No Spark, no JVM; nothing is changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anabranch.cli.screen import Cli, cli_of, write_json
+
+if TYPE_CHECKING:
+    from anabranch.core.inventory import Inventory
+
+
+def checkpoint(
+    context: typer.Context,
+    names: Annotated[list[str], typer.Argument(metavar="PIPELINE|PATH", help="A pipeline, or any checkpoint's directory.")],
+    every: Annotated[bool, typer.Option("--all", help="Every batch, not only the newest 20; every file is looked at.")] = False,
+    batch: Annotated[int | None, typer.Option(metavar="N", min=0, help="One batch, in full.")] = None,
+    to: Annotated[
+        str | None, typer.Option(metavar="console|topic [NAME]|table PATH", help="The pipeline's checkpoint for this sink.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="All of it.")] = False,
+) -> None:
+    """Show a checkpoint: its batches, its state, what can be rewound to, and what is wrong with it.
+
+    Example: anabranch checkpoint visits-counter --batch 7
+    """
+    from anabranch.cli.checkpoint_text import write_batch, write_checkpoint
+    from anabranch.core.checkpoint_report import as_json as report
+
+    inventory = open_checkpoint(checkpoint_path(cli_of(context), names, to))
+    if batch is not None:
+        _check_batch(inventory, batch)
+    if as_json:
+        found = report(inventory)
+        if batch is not None:
+            found["batches"] = [one for one in found["batches"] if one["id"] == batch]
+        write_json(found)
+    elif batch is not None:
+        write_batch(inventory, batch)
+    else:
+        write_checkpoint(inventory, every=every)
+
+
+def checkpoint_path(cli: Cli, names: list[str], to: str | None) -> Path:
+    """A directory that is there wins; so does what is written as a path. Anything else is a pipeline's name."""
+    from anabranch.core.errors import Misused
+    from anabranch.core.pipeline import find_pipeline, sink_for, split_target
+
+    names, target = split_target(names, to)
+    if len(names) != 1:
+        raise Misused(f"one checkpoint at a time, not {len(names)}.", f"anabranch checkpoint {names[0]}")
+    name = names[0]
+    path = cli.directory / Path(name).expanduser()
+    if "/" in name or path.is_dir():
+        return path
+    project = cli.project()
+    pipeline = project.pipeline(find_pipeline(name))
+    return project.checkpoint(pipeline.changed(sink=project.placed(sink_for(pipeline, to, target))))
+
+
+def open_checkpoint(path: Path) -> Inventory:
+    """The inventory of a directory that is a checkpoint, or why it is none."""
+    from anabranch.core.errors import Failed, Misused
+    from anabranch.core.harmless import harmless
+    from anabranch.world.checkpoint_tree import is_checkpoint, look
+
+    shown = harmless(str(path))
+    try:
+        if not path.is_dir():
+            what = "is not a directory" if path.exists() else "is not there"
+            raise Misused(f"there is no checkpoint: {shown} {what}.", *_others(path))
+        if not is_checkpoint(path):
+            raise Misused(f"{shown} is not a checkpoint: it has no offsets, commits or state in it.", *_others(path))
+        return look(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise Failed(f"{shown} cannot be read: {reason}.", "look as the user that runs the query") from None
+
+
+def _others(path: Path) -> list[str]:
+    """Checkpoints nearby: below a directory that is none, or beside one that is missing (another sink of the pipeline)."""
+    from anabranch.core.harmless import harmless
+    from anabranch.world.checkpoint_tree import is_checkpoint
+
+    around = path if path.is_dir() else path.parent
+    nearby = sorted(one for one in around.iterdir() if one.is_dir() and is_checkpoint(one)) if around.is_dir() else []
+    found = [f"anabranch checkpoint {harmless(str(one))}" for one in nearby[:5]]
+    return found or ["anabranch pipelines lists the pipelines; one that has never run has no checkpoint"]
+
+
+def _check_batch(inventory: Inventory, batch: int) -> None:
+    from anabranch.core.errors import Misused
+
+    if batch in inventory.offsets or batch in inventory.commits:
+        return
+    if not inventory.batches:
+        raise Misused(f"there is no batch {batch}: no batch was planned here yet.")
+    oldest, newest = inventory.batches[0], inventory.batches[-1]
+    fact = f"batch {batch} is gone: the oldest batch kept is {oldest}." if batch < oldest else f"there is no batch {batch}."
+    raise Misused(fact, f"the batches are {oldest} to {newest}")
