@@ -95,18 +95,21 @@ def test_seed_002_closed_windows_reach_the_topic_and_every_record_the_lake(
     running.await_line(r"visits-lake: running .*batch 4 .*lag 0")
     running.await_line(r"visits-counter: running .*lag 0")
     assert _versions(lake) == [0, 1, 2, 3, 4]
+    if zone == "+02:00":
+        _reprocess_beside_the_stream(seed, running, counts)
     seed.ok("stop", "visits-lake", "visits-counter")
     assert running.await_end() == 0
 
     # The two late ones are in the lake, and in no window of the stream.
-    assert seed.ok("consume", "visits_counter").splitlines() == [
+    records = [json.loads(line) for line in seed.ok("consume", "visits_counter", "--json").splitlines()]
+    assert [record["value"] for record in records if record["headers"]["anabranch-origin"] == "stream"] == [
         _counted("07:00", "07:10", 3, zone),
         _counted("07:30", "07:40", 3, zone),
     ]
     table = DeltaTable(lake)
     assert table.metadata().partition_columns == ["year", "month", "day", "hour"]
     rows = table.to_pyarrow_table().to_pylist()
-    assert sorted(row["offset"] for row in rows) == list(range(11))
+    assert sorted(row["offset"] for row in rows) == list(range(12 if zone == "+02:00" else 11))
     assert {(row["year"], row["month"], row["day"]) for row in rows} == {(2025, 9, 4)}
     assert {row["hour"] for row in rows} == ({5, 6} if zone == "+02:00" else {7, 8})
     assert {row["problem"] for row in rows} == {None}
@@ -117,6 +120,46 @@ def test_seed_002_closed_windows_reach_the_topic_and_every_record_the_lake(
     assert results[0]["headers"]["anabranch-pipeline"] == "visits-counter"
     assert results[0]["headers"]["anabranch-origin"] == "stream"
     assert int(results[0]["headers"]["anabranch-batch"]) > 0
+
+
+def _reprocess_beside_the_stream(seed: Project, running: Running, counts: Running) -> None:
+    # Exactly on the end of the range: it is of the next window, and must not touch it.
+    _send(seed, _visits("07:10"))
+    running.await_line(r"visits-lake: running .*batch 5 .*lag 0")
+    running.await_line(r"visits-counter: running .*lag 0")
+    window = ("--from", "2025-09-04T07:00", "--to", "2025-09-04T07:10")
+
+    planned = json.loads(seed.ok("reprocess", "visits-counter", *window, "--dry-run", "--json"))
+    assert [(change["before"], change["after"]) for change in planned["changes"]] == [
+        (_counted("07:00", "07:10", 3, "+02:00"), _counted("07:00", "07:10", 5, "+02:00"))
+    ]
+    shown = seed.ok("reprocess", "visits-counter", *window, "--yes")
+    assert "2025-09-04T05:00:00.000Z  3 -> 5" in shown
+    assert counts.await_line("window") == _counted("07:00", "07:10", 5, "+02:00")
+
+    (operation,) = json.loads(seed.ok("operations", "--json"))
+    assert (operation["receipt"]["planned"], operation["receipt"]["acknowledged"]) == (1, 1)
+    corrected = json.loads(seed.ok("consume", "visits_counter", "--json").splitlines()[-1])
+    assert corrected["headers"] == {
+        "anabranch-pipeline": "visits-counter",
+        "anabranch-origin": "reprocess",
+        "anabranch-operation": operation["id"],
+    }
+    finished = seed("resume", operation["id"], "--yes")
+    assert (finished.returncode, "nothing to resume" in finished.stderr) == (3, True)
+
+    # Killed before its receipt: resumed, the topic's latest result is right.
+    receipt = seed.directory / ".anabranch" / "operations" / operation["id"] / "receipt.json"
+    receipt.unlink()
+    seed.ok("resume", operation["id"], "--yes")
+    assert counts.await_line("window") == _counted("07:00", "07:10", 5, "+02:00")
+    assert receipt.exists()
+
+    # The stream was not touched: both pipelines still run, on the batches they had.
+    assert running.process.poll() is None
+    not_closed = seed("reprocess", "visits-counter", "--from", "2025-09-04T08:00", "--to", "2025-09-04T08:10", "--yes")
+    assert not_closed.returncode == 3
+    assert "are not closed: the watermark of visits-counter is at 2025-09-04T05:58:00Z" in not_closed.stderr
 
 
 def _following(project: Project, running: Running, topic: str) -> Running:

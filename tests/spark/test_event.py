@@ -63,13 +63,13 @@ GOOD = [
     good(
         "all fields",
         at(SEVEN, event_id="e", visit_id="v", user_id="u", page="p", browser="b"),
-        **{"event_time": SEVEN_UTC, "event_id": "e", "visit_id": "v", "user_id": "u", "page": "p", "browser": "b"},
+        event_time=SEVEN_UTC, event_id="e", visit_id="v", user_id="u", page="p", browser="b",
     ),
     good(
         "seed 000, nested",
         '{"visit_id":"140444734049152_4","event_time":"2024-01-01T01:00:00","user_id":"u","keep_private":false,'
         '"page":"main","context":{"referral":"x","technical":{"browser":"Firefox"}}}',
-        **{"visit_id": "140444734049152_4", "event_time": "2024-01-01 00:00:00", "page": "main", "browser": None},
+        visit_id="140444734049152_4", event_time="2024-01-01 00:00:00", page="main", browser=None,
     ),
     good(
         "seed 001",

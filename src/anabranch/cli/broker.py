@@ -26,7 +26,7 @@ def start(
     cli = cli_of(context)
     project = cli.project()
     with cli.counting("Fetching Kafka's jars") as count:
-        jars = ensure_jars("broker", project.settings.jars.ivy_settings, count)
+        jars = ensure_jars("broker", project.ivy_settings, count)
     with cli.busy("Starting Kafka"):
         broker, started = start_broker(project.broker_dir, project.settings.broker.port if port is None else port, jars)
     cli.say(f"{'Kafka answers' if started else 'Kafka runs already'} on {broker.address} (process {broker.mark.pid}).")

@@ -54,6 +54,7 @@ def generate(
     from anabranch.generate.send import send
     from anabranch.generate.visits import visits
     from anabranch.operate.kafka import kafka_of
+    from anabranch.world.topics import Topics
 
     cli = cli_of(context)
     project = cli.project()
@@ -71,6 +72,8 @@ def generate(
     duration_s = parse_duration_s(duration) if duration else None
     pace = Pace(rate_per_s=rate, count=count, duration_s=duration_s, allow_future=allow_future)
     properties = kafka_of(project).for_python
+    # Says what is wrong with Kafka, or with the name, in the words of the other commands.
+    Topics(properties).find(topic)
     stop = Event()
     signal.signal(signal.SIGINT, lambda _number, _frame: stop.set())
     signal.signal(signal.SIGTERM, lambda _number, _frame: stop.set())

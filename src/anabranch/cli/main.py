@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from pathlib import Path
 
 import typer
@@ -75,7 +76,7 @@ def run_command(arguments: list[str]) -> int:
         return error.exit_code
     except AnabranchError as error:
         if debug:
-            raise
+            traceback.print_exc()
         return _tell(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         return 130
@@ -85,7 +86,7 @@ def run_command(arguments: list[str]) -> int:
         return 0
     except Exception as error:
         if debug:
-            raise
+            traceback.print_exc()
         fact = f"something unforeseen happened: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         return _tell(f"{fact}\n  -> the same command with --debug shows where", 1)
 

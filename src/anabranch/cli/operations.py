@@ -124,7 +124,7 @@ def _session(cli: Cli, project: Project) -> Session:
     return start_session(
         project.settings.spark,
         zone=project.settings.timezone,
-        jars=ensure_jars("spark", project.settings.jars.ivy_settings),
+        jars=ensure_jars("spark", project.ivy_settings),
         scratch_dir=project.home / "tmp",
         log_file=project.log_dir / f"reprocess-{datetime.now(UTC):%Y%m%dT%H%M%S}.log",
         debug=cli.debug,

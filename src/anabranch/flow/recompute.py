@@ -26,7 +26,8 @@ def recompute(
 def _records(spark: SparkSession, wanted: Range, lake: str, version: int) -> DataFrame:
     """Only the partitions of these hours, and the one of records that had no usable time under the rules of their day."""
     first, last = partitions_of(wanted)
-    hour = F.col("year") * 1_000_000 + F.col("month") * 10_000 + F.col("day") * 100 + F.col("hour")
+    # As a long: an int ends in the year 2147.
+    hour = F.col("year").cast("long") * 1_000_000 + F.col("month") * 10_000 + F.col("day") * 100 + F.col("hour")
     table = spark.read.format("delta").option("versionAsOf", version).load(lake)
     return table.where(hour.between(first, last) | F.col("year").isNull()).select(
         "value", "topic", "partition", "offset", F.col("record_time").alias("timestamp")

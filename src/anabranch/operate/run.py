@@ -90,7 +90,7 @@ def _where_it_starts(pipeline: Pipeline, checkpoint: Path, request: Request) -> 
 
 def _session(project: Project, request: Request, face: Face, log_file: Path) -> Session:
     with face.counting("Fetching Spark's jars") as count:
-        jars = ensure_jars("spark", project.settings.jars.ivy_settings, count)
+        jars = ensure_jars("spark", project.ivy_settings, count)
     with face.busy("Starting Spark"):
         return start_session(
             {**project.settings.spark, **request.spark_settings},

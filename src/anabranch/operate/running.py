@@ -229,9 +229,9 @@ class Runner:
                 continue
             try:
                 running.reach = self._topics.reach(running.run.pipeline.source_topic)
-            except AnabranchError:
+            except AnabranchError as error:
                 if running.view.state == "running":
-                    self._see(running, state="waiting", note=f"Kafka at {self._topics.address} does not answer")
+                    self._see(running, state="waiting", note=error.fact)
                 continue
             if running.view.state == "waiting" and running.query is not None:
                 self._see(running, state="running", note="")

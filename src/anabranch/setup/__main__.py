@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from anabranch.core.errors import AnabranchError
 from anabranch.setup.class_archive import archive_path, build_archive
 from anabranch.setup.jars import JarSet, ensure_jars
 from anabranch.setup.java import find_java
+from anabranch.setup.project import open_project
 
 
 def main() -> int:
@@ -24,8 +26,14 @@ def main() -> int:
 def _fetch(jar_set: JarSet) -> None:
     ensure_jars(
         jar_set,
+        _ivy_settings(),
         progress=lambda done, total: _say(f"Fetching the {jar_set} jars: {done} of {total}", done in (0, total)),
     )
+
+
+def _ivy_settings() -> Path | None:
+    """Of the project here, where a company mirror may be named."""
+    return open_project(Path()).ivy_settings
 
 
 def _archive_classes() -> None:

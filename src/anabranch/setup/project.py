@@ -35,6 +35,11 @@ class Project:
     def log_dir(self) -> Path:
         return self.home / "logs"
 
+    @property
+    def ivy_settings(self) -> Path | None:
+        named = self.settings.jars.ivy_settings
+        return self.directory / named if named else None
+
     def pipeline(self, defaults: Pipeline) -> Pipeline:
         """The pipeline as this project's settings change it."""
         own = self._of(defaults)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import warnings
@@ -87,6 +88,10 @@ def start_session(
         "spark.sql.warehouse.dir": str(scratch_dir / "warehouse"),
         **_in_force(changes),
     }
+    if not debug:
+        # They print each error with its whole Java stack; it is in the log file anyway.
+        for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+            logging.getLogger(name).disabled = True
     # Python workers must be the Python that runs us, whatever is first on the PATH.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     environment = {"SPARK_HOME": str(pyspark_home()), "SPARK_LOCAL_IP": "127.0.0.1"}

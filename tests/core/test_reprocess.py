@@ -1,0 +1,137 @@
+"""Which windows may be recomputed, and what a plan says: pure."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.core.errors import Misused, Refused
+from anabranch.core.instants import parse_instant
+from anabranch.core.pipeline import (
+    BROWSERS_STATELESS,
+    PIPELINES,
+    VISITS_COUNTER,
+    VISITS_LOG,
+    VISITS_SESSIONS,
+    Console,
+    Table,
+    Topic,
+    sink_for,
+    split_target,
+)
+from anabranch.core.reprocess import (
+    Change,
+    Range,
+    ReprocessPlan,
+    StreamState,
+    changes_between,
+    check_closed,
+    check_recomputable,
+    explain,
+    partitions_of,
+    whole_windows,
+)
+
+MINUTE = 60_000
+SEVEN = 1756969200000  # 2025-09-04T07:00Z
+
+
+@given(st.integers(0, 10**13), st.integers(1, 10**9), st.sampled_from([60, 300, 600, 3600]))
+def test_a_range_is_widened_to_whole_windows_and_by_less_than_one_at_each_end(start: int, length: int, window_s: int) -> None:
+    asked, wide = Range(start, start + length), whole_windows(Range(start, start + length), window_s)
+    window_ms = window_s * 1000
+    assert wide.start_ms % window_ms == wide.end_ms % window_ms == 0
+    assert 0 <= asked.start_ms - wide.start_ms < window_ms
+    assert 0 <= wide.end_ms - asked.end_ms < window_ms
+
+
+@pytest.mark.parametrize("end", [SEVEN, SEVEN - MINUTE])
+def test_an_empty_or_reversed_range_is_refused(end: int) -> None:
+    with pytest.raises(Refused, match="is empty"):
+        whole_windows(Range(SEVEN, end), 600)
+
+
+def _state(watermark: int | None = SEVEN + 60 * MINUTE, stream: int = 10, lake: int = 10) -> StreamState:
+    return StreamState(watermark, {0: stream}, {0: lake})
+
+
+WINDOW = Range(SEVEN, SEVEN + 10 * MINUTE)
+
+
+def test_a_closed_window_that_the_lake_has_may_be_recomputed() -> None:
+    check_closed(VISITS_COUNTER, WINDOW, _state())
+    check_closed(VISITS_COUNTER, WINDOW, _state(watermark=WINDOW.end_ms))
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        (_state(watermark=None), "has never run"),
+        (_state(watermark=WINDOW.end_ms - 1), "are not closed"),
+        (_state(stream=12), "2 records of partition 0"),
+        (StreamState(SEVEN + 60 * MINUTE, {0: 5}, {}), "5 records of partition 0"),
+    ],
+)
+def test_what_the_stream_may_still_give_or_the_lake_does_not_have_is_refused(state: StreamState, reason: str) -> None:
+    with pytest.raises(Refused, match=reason):
+        check_closed(VISITS_COUNTER, WINDOW, state)
+
+
+def test_pipelines_without_windows_of_their_own_are_refused_with_a_reason() -> None:
+    for pipeline, reason in ((VISITS_LOG, "no windows"), (VISITS_SESSIONS, "no windows"), (BROWSERS_STATELESS, "each batch")):
+        with pytest.raises(Refused, match=reason):
+            check_recomputable(pipeline)
+    check_recomputable(VISITS_COUNTER)
+
+
+def test_partitions_are_the_hours_of_a_half_open_range() -> None:
+    assert partitions_of(Range(SEVEN, SEVEN + 60 * MINUTE)) == (2025090407, 2025090407)
+    assert partitions_of(Range(SEVEN, SEVEN + 60 * MINUTE + 1)) == (2025090407, 2025090408)
+
+
+def test_a_plan_says_what_would_change_and_what_would_not() -> None:
+    key = '{"window_start":"2025-09-04T07:00:00.000Z"}'
+    changes = changes_between([(key, '{"count":5}')], {key: '{"count":3}'})
+    assert changes == (Change(key, '{"count":3}', '{"count":5}'),)
+    asked = Range(SEVEN + MINUTE, SEVEN + 2 * MINUTE)
+    plan = ReprocessPlan("id", "visits-counter", "visits_counter", asked, WINDOW, 1, "lake", 4, 2, 11, changes)
+    words = "\n".join(explain(plan))
+    assert "2025-09-04T07:00:00.000Z  3 -> 5" in words
+    assert "widened to whole windows" in words
+    assert "version 4: 2 files, 11 rows" in words
+    same = changes_between([(key, '{"count":5}')], {key: '{"count":5}'})
+    assert "5 (as it is)" in "\n".join(explain(ReprocessPlan("id", "p", "t", WINDOW, WINDOW, 1, "lake", 4, 2, 11, same)))
+
+
+def test_a_time_that_the_zone_skips_is_refused() -> None:
+    with pytest.raises(Refused, match="does not exist in Europe/Paris"):
+        parse_instant("2025-03-30T02:30", "Europe/Paris")
+    assert parse_instant("2025-03-30T03:00", "Europe/Paris").isoformat() == "2025-03-30T03:00:00+02:00"
+
+
+def test_the_word_behind_the_pipelines_is_the_target() -> None:
+    assert split_target(["visits-counter", "elsewhere"], "topic") == (["visits-counter"], "elsewhere")
+    assert split_target(["visits-counter"], "topic") == (["visits-counter"], None)
+    assert split_target(["visits-counter", "visits-log"], "topic") == (["visits-counter", "visits-log"], None)
+    assert split_target(["visits-counter", "nope"], None) == (["visits-counter", "nope"], None)
+
+
+def test_a_sink_is_what_was_asked_for_or_a_clear_no() -> None:
+    assert sink_for(VISITS_COUNTER, None, None) is None
+    assert sink_for(VISITS_COUNTER, "console", None) == Console()
+    assert sink_for(VISITS_SESSIONS, "topic", None) == Topic("visits_sessions")
+    assert sink_for(VISITS_COUNTER, "table", "x") == Table("x")
+    for pipeline, to, target in (
+        (VISITS_SESSIONS, "table", "x"),
+        (VISITS_COUNTER, "table", None),
+        (VISITS_COUNTER, "mars", None),
+    ):
+        with pytest.raises(Misused):
+            sink_for(pipeline, to, target)
+
+
+def test_every_pipeline_that_keeps_state_has_a_watermark() -> None:
+    for pipeline in PIPELINES:
+        if pipeline.output_mode == "update":
+            assert pipeline.watermark_s is not None, pipeline.name
