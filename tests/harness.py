@@ -68,7 +68,9 @@ class Project:
         self.started: list[Running] = []
 
     def configure(self, toml: str) -> None:
-        (self.directory / "anabranch.toml").write_text(toml, encoding="utf-8")
+        """Settings, and for the JVM of a short run no second compiler: it costs more than it brings there."""
+        quick = '[spark]\ndriver.extraJavaOptions = "-XX:TieredStopAtLevel=1"\n'
+        (self.directory / "anabranch.toml").write_text(f"{toml}\n{quick}", encoding="utf-8")
 
     def __call__(self, *command: str, text: str | bytes = "", **environment: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(

@@ -122,11 +122,8 @@ def test_a_sink_is_what_was_asked_for_or_a_clear_no() -> None:
     assert sink_for(VISITS_COUNTER, "console", None) == Console()
     assert sink_for(VISITS_SESSIONS, "topic", None) == Topic("visits_sessions")
     assert sink_for(VISITS_COUNTER, "table", "x") == Table("x")
-    for pipeline, to, target in (
-        (VISITS_SESSIONS, "table", "x"),
-        (VISITS_COUNTER, "table", None),
-        (VISITS_COUNTER, "mars", None),
-    ):
+    wrong = ((VISITS_SESSIONS, "table", "x"), (VISITS_COUNTER, "table", None), (VISITS_COUNTER, "mars", None))
+    for pipeline, to, target in wrong:
         with pytest.raises(Misused):
             sink_for(pipeline, to, target)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,7 +63,7 @@ def test_however_the_records_are_cut_into_batches_the_final_result_is_the_same(
 def _final(records: list[tuple[str | None, int]], cuts: list[int]) -> list[Result]:
     bucket: Bucket = {}
     edges = [0, *sorted(cut for cut in cuts if cut < len(records)), len(records)]
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         batch: dict[str | None, Pages] = {}
         for visit_id, minute in records[start:end]:
             before = batch.get(visit_id, Pages(0, 0))

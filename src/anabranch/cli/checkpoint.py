@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -34,14 +34,24 @@ def checkpoint(
     if batch is not None:
         _check_batch(inventory, batch)
     if as_json:
-        found = report(inventory)
-        if batch is not None:
-            found["batches"] = [one for one in found["batches"] if one["id"] == batch]
-        write_json(found)
+        write_json(_encodable(report(inventory, None if batch is None else [batch])))
     elif batch is not None:
         write_batch(inventory, batch)
     else:
         write_checkpoint(inventory, every=every)
+
+
+def _encodable(value: Any) -> Any:
+    """A file's name or text may hold halves of characters, which no output can be written with."""
+    match value:
+        case str():
+            return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
+        case dict():
+            return {_encodable(name): _encodable(held) for name, held in value.items()}
+        case list() | tuple():
+            return [_encodable(held) for held in value]
+        case _:
+            return value
 
 
 def checkpoint_path(cli: Cli, names: list[str], to: str | None) -> Path:
@@ -53,7 +63,7 @@ def checkpoint_path(cli: Cli, names: list[str], to: str | None) -> Path:
     if len(names) != 1:
         raise Misused(f"one checkpoint at a time, not {len(names)}.", f"anabranch checkpoint {names[0]}")
     name = names[0]
-    path = cli.directory / Path(name).expanduser()
+    path = cli.directory / name
     if "/" in name or path.is_dir():
         return path
     project = cli.project()

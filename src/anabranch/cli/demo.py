@@ -9,7 +9,8 @@ import re
 import signal
 import subprocess
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 from time import monotonic
@@ -31,6 +32,7 @@ def demo(context: typer.Context) -> None:
     del context
     began_s = monotonic()
     stage = Stage(Path(mkdtemp(prefix="anabranch-demo-")))
+    stage.configure()
     stage.tell(f"Anabranch's demo plays in {stage.directory}, with commands that you could type yourself.")
     try:
         for number, (title, chapter) in enumerate(CHAPTERS, 1):
@@ -52,9 +54,7 @@ def visits_arrive(stage: Stage) -> None:
 
 
 def a_stream_prints_them(stage: Stage) -> None:
-    stage.tell(
-        "\nA batch a second, at most 10 visits each. Then a Ctrl-C: the batch under way ends first."
-    )
+    stage.tell("\nA batch a second, at most 10 visits each. Then a Ctrl-C: the batch under way ends first.")
     _run_visits_log(stage, "--trigger", "1s", "--max-offsets", "10", stop_after=_BATCHES_BEFORE_STOP)
     stage.tell(f"\nStopped after {len(stage.printed)} visits.")
 
@@ -67,11 +67,31 @@ def it_goes_on_where_it_stopped(stage: Stage) -> None:
     _compare_with_ledger(stage, before)
 
 
+def counts_by_window(stage: Stage) -> None:
+    stage.tell("\nOther visits, on a topic of their own: every record goes to the lake, closed windows to a topic.")
+    stage.anabranch("topics", "create", "clicks", "--partitions", "1")
+    stage.produce("clicks", "07:00", "07:01", "07:02")
+    stage.produce("clicks", "07:33", "07:34", "07:35")
+    with _both_running(stage):
+        stage.await_values("visits_counter", 1)
+        stage.produce("clicks", "08:06", "08:07", "08:08")
+        stage.await_values("visits_counter", 2)
+        stage.tell("\nTwo visits come late. The stream ignores them: their window is closed. The lake has them.")
+        stage.produce("clicks", "07:03", "07:04")
+        stage.await_lake(11)
+        window = ("--from", "2025-09-04T07:00", "--to", "2025-09-04T07:10")
+        stage.anabranch("reprocess", "visits-counter", *window, "--yes")
+        stage.anabranch("consume", "visits_counter")
+        stage.tell("\n3 became 5 for 07:00, and the stream went on beside it. It is stopped now.")
+        stage.anabranch("stop", "visits-lake", "visits-counter")
+
+
 CHAPTERS: tuple[tuple[str, Callable[[Stage], None]], ...] = (
     ("A real Kafka broker, without docker", a_broker),
     ("Visits arrive", visits_arrive),
     ("A Spark Structured Streaming query prints them", a_stream_prints_them),
     ("Stopped in the middle, it goes on where it stopped", it_goes_on_where_it_stopped),
+    ("Counts by window, late visits, and the correction beside the running stream", counts_by_window),
 )
 
 _NEXT = """
@@ -82,6 +102,13 @@ The demo took {seconds:.0f} s. Its project is still there; to go on with it:
   anabranch run visits-log            Ctrl-C ends it after its batch
   anabranch status                    what has been read, and what has not
   anabranch --help                    all commands"""
+
+
+@contextmanager
+def _both_running(stage: Stage) -> Iterator[None]:
+    with stage.started("run", "visits-lake", "visits-counter") as process:
+        yield
+    _must_be_zero(process)
 
 
 def _run_visits_log(stage: Stage, *options: str, stop_after: int | None = None) -> None:

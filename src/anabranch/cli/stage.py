@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import join
+from time import monotonic
+from typing import TypeVar
 
 import typer
 
 from anabranch.core.errors import Failed
+
+_PATIENCE_S = 120.0
+Found = TypeVar("Found")
 
 
 @dataclass
@@ -29,6 +35,55 @@ class Stage:
     def tell(self, text: str) -> None:
         typer.echo(text)
         sys.stdout.flush()
+
+    def configure(self) -> None:
+        """The counting pipelines read a topic of their own. Short runs pay for no second compiler of Java."""
+        pipelines = "".join(
+            f'[pipelines.{name}]\ntopics = {{ source = "clicks" }}\n' for name in ("visits-lake", "visits-counter")
+        )
+        spark = '[spark]\ndriver.extraJavaOptions = "-XX:TieredStopAtLevel=1"\n'
+        (self.directory / "anabranch.toml").write_text(pipelines + spark, encoding="utf-8")
+
+    def produce(self, topic: str, *times: str) -> None:
+        """Sends one visit for each time of 4 September 2025, all together."""
+        lines = [f'{{"visit_id": 1, "event_time": "2025-09-04T{time}:00"}}' for time in times]
+        self.tell(f"\n$ anabranch produce {topic}")
+        for line in lines:
+            self.tell(f"> {line}")
+        self._quietly("produce", topic, text="\n".join(lines))
+
+    def await_values(self, topic: str, count: int) -> None:
+        """Waits until a topic holds so many values, and shows the last."""
+        values = self._until(lambda: self._values(topic), lambda values: len(values) >= count, f"{count} results in {topic}")
+        self.tell(f"{topic}: {values[-1]}")
+
+    def await_lake(self, rows: int) -> None:
+        self._until(self._lake_rows, lambda found: found >= rows, f"{rows} rows in the lake")
+
+    def _values(self, topic: str) -> list[str]:
+        return self._quietly("consume", topic).splitlines()
+
+    def _lake_rows(self) -> int:
+        found = self._quietly("lake", "--json")
+        return int(json.loads(found)["rows"]) if found else 0
+
+    def _until(self, look: Callable[[], Found], is_there: Callable[[Found], bool], what: str) -> Found:
+        deadline_s = monotonic() + _PATIENCE_S
+        while not is_there(found := look()):
+            if monotonic() > deadline_s:
+                raise Failed(f"the demo waited {_PATIENCE_S:.0f} s for {what}.", f"look into {self.directory}")
+        return found
+
+    def _quietly(self, *command: str, text: str = "") -> str:
+        """A command whose talk is not part of the story; nothing where it fails, for it may be too early."""
+        done = subprocess.run(
+            [sys.executable, "-m", "anabranch", "-C", str(self.directory), *command],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stdout if done.returncode == 0 else ""
 
     def anabranch(self, *command: str) -> None:
         """Shows a command, runs it, and waits for its end."""

@@ -5,6 +5,7 @@ Says nothing that the inventory, possible.py and findings.py have not decided.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -133,16 +134,16 @@ def formats(inventory: Inventory) -> dict[str, int | None]:
     }
 
 
-def as_json(inventory: Inventory) -> dict[str, Any]:
-    """All of it: every entry of the logs is read."""
+def as_json(inventory: Inventory, batches: Sequence[int] | None = None) -> dict[str, Any]:
+    """All of it: every entry of the logs is read; or these batches, and what is wrong with them."""
     return {
         "path": inventory.path,
         "query_id": inventory.query_id,
         "formats": formats(inventory),
         "newest_batch": inventory.newest,
-        "batches": [batch_json(view_batch(inventory, batch)) for batch in inventory.batches],
+        "batches": [batch_json(view_batch(inventory, batch)) for batch in (inventory.batches if batches is None else batches)],
         "operators": [operator_json(view_operator(inventory, operator)) for operator in inventory.operators],
-        "findings": [asdict(finding) for finding in findings(inventory)],
+        "findings": [asdict(finding) for finding in findings(inventory, batches)],
     }
 
 

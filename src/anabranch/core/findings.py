@@ -82,7 +82,8 @@ def _entry(inventory: Inventory, log: LogFiles, batch: int, is_broken: bool) -> 
             code, how = "unreadable", "cannot be read"
         yield Finding(code, path, f"it {how}. {_fate(inventory, log, batch)}", _set_back(log, batch))
     elif _is_read_at_start(inventory, log, batch) and inventory.contents.fits_checksum(path) is False:
-        what = f"it was changed after Spark wrote it: its checksum .{batch}.crc does not fit. {_fate(inventory, log, batch)}"
+        # Seen on 4.2: FileSystemBasedCheckpointFileManager fails, Spark's default one reads what is there.
+        what = f"it was changed after Spark wrote it: its checksum .{batch}.crc does not fit. A start may fail on that"
         remedy = f"bring back what it held; if the change is meant, remove {log.directory}/.{batch}.crc"
         yield Finding("checksum", path, what, remedy)
 
@@ -186,5 +187,7 @@ def _suspects(names: Mapping[str, int]) -> list[str]:
 def _stray(directory: str, owner: str) -> str:
     what = f"a checksum without its file {owner}"
     if directory in ("offsets", "commits") or directory.endswith("/v2"):
-        return what + ": when Spark comes to write that file it fails (multiple streaming queries are concurrently using ...)"
-    return what + ": what Spark writes under that name later may fail its check"
+        # Seen on 4.2: FileContextBasedCheckpointFileManager fails, FileSystemBasedCheckpointFileManager writes over it.
+        why = "multiple streaming queries are concurrently using ..."
+        return f"{what}. Spark's default file manager fails when it comes to write that file ({why})"
+    return f"{what}: what Spark writes under that name later may fail its check"

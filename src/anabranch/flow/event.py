@@ -23,6 +23,8 @@ Decided here:
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import reduce
+from operator import or_
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -72,7 +74,7 @@ def decode(records: DataFrame, *, zone: str, future_tolerance_s: float | None) -
     Three steps, each behind a barrier: parse; test what every record must be tested for; and find out what is wrong, asked
     only of suspects. Apart, because the JVM does not compile methods of more than 8,000 bytes: one step was 3 times slower.
     """
-    kept = records.select("value", "timestamp", *_COORDINATES, *(name for name in _BYTES if name in records.columns))
+    kept = records.select("timestamp", *_COORDINATES, *(name for name in _BYTES if name in records.columns))
     parsed = _behind_barrier(kept, F.from_json(_text(), _SCHEMA, _STRICT))
     tested = _behind_barrier(parsed, F.struct(*(column.alias(name) for name, column in _tested(zone).items())))
     judged = _behind_barrier(tested, F.struct(_broken(), _no_instant(), _wrong_type()))
@@ -106,10 +108,11 @@ def _text_but_last_byte() -> Column:
 
 def _tested(zone: str) -> dict[str, Column]:
     """The time, the spellings made one, and cheap tests that raise suspicion."""
-    time = F.coalesce("event_time", _SPELLINGS["event_time"])
+    time, user_id = (F.coalesce(name, _SPELLINGS[name]) for name in ("event_time", "user_id"))
+    looks = (_looks_typed(user_id if name == "user_id" else F.col(name), name) for name in (*IDS, *TEXTS))
     values = sum((F.col(name).isNotNull().cast("int") for name in _READ), F.lit(0))
     return {
-        "_user_id": F.coalesce("user_id", _SPELLINGS["user_id"]),
+        "_user_id": user_id,
         "_time": time,
         "_instant": _instant(time, zone),
         "_is_corrupt": F.col("_corrupt").isNotNull(),
@@ -121,6 +124,7 @@ def _tested(zone: str) -> dict[str, Column]:
         "_has_inner_brace": F.contains(_text_but_last_byte(), F.lit("}")) | ~F.endswith(_text(), F.lit("}")),
         # As many keys as values read: none can be there twice.
         "_has_other_keys": F.size(F.json_object_keys(_text())) != values,
+        "_has_typed_look": reduce(or_, looks),
     }
 
 
@@ -196,15 +200,17 @@ def _wrong_instant(in_range: Column, future_tolerance_s: float | None) -> Column
 
 def _wrong_type() -> Column:
     """The first field that is neither a string nor what else it may be. In a schema of strings, Spark writes any value out."""
-    columns = {"visit_id": "visit_id", "user_id": "_user_id"} | {name: name for name in TEXTS}
-    looks = {name: _looks_typed(F.col(column), name in IDS) & ~_is_string(name) for name, column in columns.items()}
-    return F.coalesce(*(F.when(look, WRONG_TYPE + name) for name, look in looks.items())).alias("_wrong_type")
+    columns = {name: F.col("_user_id" if name == "user_id" else name) for name in (*IDS, *TEXTS)}
+    wrong = (F.when(_looks_typed(column, name) & ~_is_string(name), WRONG_TYPE + name) for name, column in columns.items())
+    return F.when(F.col("_has_typed_look"), F.coalesce(*wrong)).alias("_wrong_type")
 
 
-def _looks_typed(text: Column, is_id: bool) -> Column:
+def _looks_typed(text: Column, name: str) -> Column:
     """Could Spark have made this text of something else? Numbers that are no integers always come with a point."""
-    number = F.contains(text, F.lit(".")) if is_id else (text >= "-") & (text < ":")
-    return number | text.isin("true", "false") | F.substring(text, 1, 1).isin("{", "[", '"')
+    number = F.contains(text, F.lit(".")) if name in IDS else (text >= "-") & (text < ":")
+    # A quote: it writes 1e999 as "Infinity", quotes and all.
+    other = reduce(or_, (F.startswith(text, F.lit(start)) for start in ("{", "[", '"', "true", "false")))
+    return F.coalesce(number | other, F.lit(False))
 
 
 def _is_string(name: str) -> Column:
