@@ -143,3 +143,15 @@ def test_a_file_in_the_way_of_many_batches_is_named_once() -> None:
     assert list(found(tree)) == [("state-torn", "state/0/0/4.zip")]
     tree = without(draw("format-2"), f"state/0/0/4_{state_id(4)}.zip", f"state/0/0/4_{state_id(4)}.changelog")
     assert list(found(tree)) == [("no-base", "state/0/0/4.*")]
+
+
+def test_one_commit_behind_is_a_batch_under_way_two_are_a_finding() -> None:
+    assert found(draw(None, committed=range(8))) == {}
+    assert ("commits-behind", "commits/7") in found(draw(None, committed=range(7)))
+
+
+def test_a_garbage_number_of_a_partition_makes_one_finding_not_thousands() -> None:
+    tree = without(draw("hdfs"), "state/0/_metadata/metadata", "state/0/_metadata/.metadata.crc")
+    seen = found(tree | {"state/0/99999999999/9.delta": "x"})
+    (missing,) = (one for (code, file), one in seen.items() if (code, file) == ("state-missing", "state/0/2"))
+    assert "and 99,997 more like it" in missing.what

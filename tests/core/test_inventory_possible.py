@@ -48,6 +48,7 @@ def test_so_it_is_in_a_join_with_four_stores_and_in_transform_with_state(provide
         ("offsets/0", 0, "offsets/0 is gone: it says what batch 0 reads", None),
         # Rule 2.
         ("commits/4", 5, *["commits/4 is gone: batch 4 would run again into the sink"] * 2),
+        ("commits/0", 1, *["commits/0 is gone: batch 0 would run again into the sink"] * 2),
         ("commits/3", 5, None, None),
         ("commits/5", 5, None, None),
         # Rule 3: 4.zip is the base of version 5.

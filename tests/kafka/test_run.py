@@ -165,9 +165,7 @@ def test_a_run_that_cannot_start_says_why_within_seconds(
 
 def test_a_topic_that_is_missing_offers_to_create_it(project: Project, kafka: dict[str, str], topic: str) -> None:
     address = kafka["bootstrap.servers"]
-    project.configure(
-        f'[kafka]\nbootstrap_servers = "{address}"\n[pipelines.visits-log]\ntopics = {{ source = "{topic}x" }}'
-    )
+    project.configure(f'[kafka]\nbootstrap_servers = "{address}"\n[pipelines.visits-log]\ntopics = {{ source = "{topic}x" }}')
     refused = project("run", "visits-log")
     assert refused.returncode == 2
     assert f"anabranch topics create {topic}x" in refused.stderr

@@ -45,12 +45,14 @@ def _described(inventory: Inventory, operator: Operator) -> Iterator[Finding]:
 
 
 def _partitions(inventory: Inventory, operator: Operator) -> Iterator[Finding]:
-    for partition, name in inventory.missing_stores(operator):
+    missing = inventory.missing_stores(operator)
+    if missing and inventory.next_batch > 0:
+        # One finding for all: a number that is garbage could make a hundred thousand of them.
+        partition, name = missing[0]
         directory = f"state/{operator.id}/{partition}" + ("" if name == "default" else f"/{name}")
-        if inventory.next_batch > 0:
-            yield Finding(
-                "state-missing", directory, "this partition of the state is gone. The next batch fails on it", _REWIND
-            )
+        more = f", and {len(missing) - 1:,} more like it" if len(missing) > 1 else ""
+        what = f"this partition of the state is gone{more}. The next batch fails on it"
+        yield Finding("state-missing", directory, what, _REWIND)
 
 
 def _ahead(inventory: Inventory, operator: Operator) -> Iterator[Finding]:

@@ -129,10 +129,17 @@ def _state(inventory: Inventory, batch: int) -> Iterator[str]:
         return
     for operator in inventory.operators:
         yield from _metadata(inventory, operator, batch)
-        troubles = list(_stores(inventory, operator, batch))
-        if troubles:
-            more = f" (and {len(troubles) - 1} more stores)" if len(troubles) > 1 else ""
-            yield f"state version {batch} does not load: {troubles[0]}{more}"
+        missing = inventory.missing_stores(operator)
+        troubles = [(store, found) for store in operator.stores if (found := inventory.state_trouble(store, batch)) is not None]
+        if missing or troubles:
+            first = _no_store(operator, *missing[0]) if missing else f"{troubles[0][0].words}: {troubles[0][1].what}"
+            count = len(missing) + len(troubles) - 1
+            more = f" (and {count:,} more store{'s' if count > 1 else ''})" if count else ""
+            yield f"state version {batch} does not load: {first}{more}"
+
+
+def _no_store(operator: Operator, partition: int, name: str) -> str:
+    return f"operator {operator.id} has no partition {partition}" + ("" if name == "default" else f" of store {name}")
 
 
 def _metadata(inventory: Inventory, operator: Operator, batch: int) -> Iterator[str]:
@@ -166,11 +173,3 @@ def inside_path(inventory: Inventory, path: str) -> str | None:
         if plain.startswith(location.rstrip("/") + "/"):
             return plain.removeprefix(location.rstrip("/") + "/")
     return None
-
-
-def _stores(inventory: Inventory, operator: Operator, version: int) -> Iterator[str]:
-    for partition, name in inventory.missing_stores(operator):
-        yield f"operator {operator.id} has no partition {partition}" + ("" if name == "default" else f" of store {name}")
-    for store in operator.stores:
-        if (trouble := inventory.state_trouble(store, version)) is not None:
-            yield f"{store.words}: {trouble.what}"
