@@ -471,7 +471,7 @@ def test_each_record_is_parsed_once_however_its_columns_are_used(spark: SparkSes
 
 
 def test_the_jvm_compiles_what_every_record_goes_through(spark: SparkSession) -> None:
-    """A generated method of more than 8,000 bytes is interpreted, silently, at a third of the speed."""
+    """A generated method of more than 8,000 bytes is interpreted, silently, and takes more than twice as long."""
     events = decode(records(spark, [b"{}"]), zone=ZONE, future_tolerance_s=HOUR_S)
     adaptive = spark.conf.get("spark.sql.adaptive.enabled")
     assert adaptive is not None

@@ -37,7 +37,7 @@ EMPTY_RECORD: Final = "empty record"  # nothing or only white space: the same ro
 NOT_UTF8: Final = "not UTF-8"  # from_json would put U+FFFD there, and two visits could become one
 NUL_CHARACTER: Final = "NUL character"  # raw or as \u0000 in a field that is read: cuts strings short in other systems
 NOT_AN_OBJECT: Final = "not an object"  # JSON, but an array, a number, a string, null
-NOT_JSON: Final = "not JSON"  # also a BOM, single quotes, NaN, and what is over Jackson's limits of depth and digits (1,000)
+NOT_JSON: Final = "not JSON"  # also a BOM, single quotes, NaN, and what is over Jackson's limits of depth and digits
 LONE_SURROGATE: Final = "lone surrogate"  # half a character, as \ud800 in a field that is read: Spark would make it "?"
 MORE_THAN_ONE_OBJECT: Final = "more than one object"  # or anything else after the object: from_json stops at its end
 DUPLICATE_KEY: Final = "duplicate key"  # any at the top level: from_json takes the last in silence
@@ -72,7 +72,7 @@ def decode(records: DataFrame, *, zone: str, future_tolerance_s: float | None) -
     """The events of Kafka records. A time without a zone is in `zone`; a tolerance of None lets any future pass.
 
     Three steps, each behind a barrier: parse; test what every record must be tested for; and find out what is wrong, asked
-    only of suspects. Apart, because the JVM does not compile methods of more than 8,000 bytes: one step was 3 times slower.
+    only of suspects. Apart, because the JVM does not compile methods of more than 8,000 bytes: one step took twice as long.
     """
     kept = records.select("timestamp", *_COORDINATES, *(name for name in _BYTES if name in records.columns))
     parsed = _behind_barrier(kept, F.from_json(_text(), _SCHEMA, _STRICT))
