@@ -112,6 +112,8 @@ def test_every_file_says_in_its_first_line_what_it_is_for() -> None:
         ["doctor"],
         ["topics"],
         ["config"],
+        ["operations"],
+        ["checkpoint", "visits-log"],
         ["broker", "status"],
     ],
 )

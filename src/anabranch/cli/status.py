@@ -9,7 +9,7 @@ import typer
 
 from anabranch.cli.screen import cli_of, write_json, write_table
 from anabranch.core.durations import format_duration
-from anabranch.core.pipeline import PIPELINES, Pipeline, sink_name
+from anabranch.core.pipeline import PIPELINES, Pipeline, sink_words
 
 if TYPE_CHECKING:
     from anabranch.operate.status import PipelineStatus
@@ -25,7 +25,7 @@ def pipelines(context: typer.Context, as_json: AsJson = False) -> None:
     project = cli_of(context).project()
     found = [project.pipeline(pipeline) for pipeline in PIPELINES]
     if as_json:
-        write_json([{**asdict(pipeline), "sink": sink_name(pipeline.sink)} for pipeline in found])
+        write_json([{**asdict(pipeline), "sink": sink_words(pipeline.sink)} for pipeline in found])
     else:
         columns = ("pipeline", "from", "to", "trigger", "max offsets", "what it does")
         write_table(columns, [_pipeline_row(pipeline) for pipeline in found])
@@ -34,7 +34,7 @@ def pipelines(context: typer.Context, as_json: AsJson = False) -> None:
 def _pipeline_row(pipeline: Pipeline) -> tuple[str, ...]:
     trigger = "as data comes" if pipeline.trigger_s is None else format_duration(pipeline.trigger_s)
     limit = "all" if pipeline.max_offsets is None else str(pipeline.max_offsets)
-    return (pipeline.name, pipeline.source_topic, sink_name(pipeline.sink), trigger, limit, pipeline.summary)
+    return (pipeline.name, pipeline.source_topic, sink_words(pipeline.sink), trigger, limit, pipeline.summary)
 
 
 def status(context: typer.Context, as_json: AsJson = False) -> None:

@@ -48,6 +48,19 @@ def sink_name(sink: Sink) -> str:
             assert_never(sink)
 
 
+def sink_words(sink: Sink) -> str:
+    """The sink as `--to` would name it."""
+    match sink:
+        case Console():
+            return "console"
+        case Topic(name):
+            return f"topic {name}"
+        case Table(path):
+            return f"table {path}"
+        case _:
+            assert_never(sink)
+
+
 OutputMode = Literal["append", "update"]
 
 
