@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from contextlib import ExitStack
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,7 +16,6 @@ from anabranch.core.pipeline import find_pipeline
 if TYPE_CHECKING:
     from anabranch.core.reprocess import ReprocessPlan
     from anabranch.setup.project import Project
-    from anabranch.setup.session import Session
 
 AsJson = Annotated[bool, typer.Option("--json")]
 Yes = Annotated[bool, typer.Option("--yes", help="Go on without asking.")]
@@ -42,6 +39,7 @@ def reprocess(
     from anabranch.core.instants import parse_instant
     from anabranch.core.reprocess import Range, explain
     from anabranch.operate.reprocess import check_range, plan_reprocess, with_topic
+    from anabranch.operate.spark import new_log_file, open_session
 
     cli = cli_of(context)
     _check_answer(yes, dry_run)
@@ -50,9 +48,9 @@ def reprocess(
     zone = project.settings.timezone
     asked = Range(*(round(parse_instant(text, zone).timestamp() * 1000) for text in (start, end)))
     wanted = check_range(project, pipeline, asked)
-    with ExitStack() as stack:
-        stack.enter_context(cli.busy("Recomputing from the lake"))
-        plan = plan_reprocess(project, pipeline, asked, wanted, lambda: _session(cli, project))
+    session = open_session(project, cli, new_log_file(project, "reprocess"), debug=cli.debug)
+    with cli.busy("Recomputing from the lake"):
+        plan = plan_reprocess(project, pipeline, asked, wanted, session)
     _show(explain(plan), asdict(plan), as_json)
     if dry_run:
         return
@@ -115,20 +113,6 @@ def _apply(cli: Cli, project: Project, plan: ReprocessPlan) -> None:
     with cli.counting("Sending results") as count:
         sent = apply_reprocess(project, plan, count)
     cli.say(f"{sent} of {len(plan.changes)} results acknowledged by {plan.topic}. anabranch operations {plan.operation}")
-
-
-def _session(cli: Cli, project: Project) -> Session:
-    from anabranch.setup.jars import ensure_jars
-    from anabranch.setup.session import start_session
-
-    return start_session(
-        project.settings.spark,
-        zone=project.settings.timezone,
-        jars=ensure_jars("spark", project.ivy_settings),
-        scratch_dir=project.home / "tmp",
-        log_file=project.log_dir / f"reprocess-{datetime.now(UTC):%Y%m%dT%H%M%S}.log",
-        debug=cli.debug,
-    )
 
 
 def _show(lines: Iterable[str], plan: dict[str, Any], as_json: bool) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from confluent_kafka import KafkaException, Producer
 
 from anabranch.core.errors import Failed, Misused
+from anabranch.core.kafka_properties import PROMISES
 from anabranch.core.nearest import did_you_mean
 from anabranch.generate.ledger import Ledger
 from anabranch.generate.pace import Pace
@@ -18,14 +19,6 @@ from anabranch.generate.visits import Made
 
 __all__ = ["Progress", "Sent", "send"]
 
-# What a ledger relies on; a user's properties cannot change it.
-_PROMISES: dict[str, Any] = {
-    "acks": "all",
-    # Each record once, and in order within its partition, whatever is sent again.
-    "enable.idempotence": True,
-    # As Java's and Spark's producers do. librdkafka's default put 11 of 20 keys elsewhere (product.md, 3).
-    "partitioner": "murmur2_random",
-}
 # What a user's properties may change.
 _TUNING: dict[str, Any] = {
     # Visits take 48 bytes instead of 161: less to copy and to write for a broker that has the same two cores.
@@ -67,7 +60,7 @@ def send(
     try:
         # Without a ledger only failures are reported: reports of all records made it a fifth slower or more.
         reports = {"error_cb": sender.complain, "delivery.report.only.error": ledger is None}
-        producer = Producer({**_TUNING, **properties, **_PROMISES, **reports})
+        producer = Producer({**_TUNING, **properties, **PROMISES, **reports})
     except KafkaException as error:
         raise Misused(
             f"the Kafka client refuses its properties: {error_text(error)}.", "mend [kafka] in anabranch.toml"

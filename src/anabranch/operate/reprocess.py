@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from anabranch.core.checkpoint_log import KafkaOffsets
 from anabranch.core.errors import Refused
 from anabranch.core.pipeline import VISITS_LAKE, Pipeline, Table, Topic
 from anabranch.core.reprocess import (
@@ -54,16 +55,13 @@ def check_range(project: Project, pipeline: Pipeline, asked: Range) -> Range:
     return wanted
 
 
-def plan_reprocess(
-    project: Project, pipeline: Pipeline, asked: Range, wanted: Range, start_session: Callable[[], Session]
-) -> ReprocessPlan:
+def plan_reprocess(project: Project, pipeline: Pipeline, asked: Range, wanted: Range, session: Session) -> ReprocessPlan:
     from anabranch.flow.recompute import recompute
 
     assert isinstance(pipeline.sink, Topic)
     assert pipeline.window_s is not None
     lake = _lake(project)
     version, files, rows = files_within(Path(lake), *partitions_of(wanted))
-    session = start_session()
     try:
         zone = project.settings.timezone
         results = recompute(session.spark, pipeline, wanted, lake=lake, version=version, zone=zone)
@@ -119,12 +117,12 @@ def _state(project: Project, pipeline: Pipeline) -> StreamState:
     topic = pipeline.source_topic
     return StreamState(
         watermark_ms=commit.next_watermark_ms if commit else None,
-        stream_read=stream.kafka_ends(committed[-1]).get(topic, {}) if committed else {},
+        stream_read=_committed_ends(stream).get(topic, {}),
         lake_read=_committed_ends(lake).get(topic, {}),
     )
 
 
-def _committed_ends(checkpoint: Checkpoint) -> Any:
+def _committed_ends(checkpoint: Checkpoint) -> KafkaOffsets:
     committed = checkpoint.committed_batches()
     return checkpoint.kafka_ends(committed[-1]) if committed else {}
 

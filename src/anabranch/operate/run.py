@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Protocol
@@ -15,10 +13,10 @@ from typing import TYPE_CHECKING, Protocol
 from anabranch.core.pipeline import Pipeline
 from anabranch.operate.kafka import Kafka, kafka_of
 from anabranch.operate.preflight import check_start, create_result_topic
+from anabranch.operate.spark import Waiting, new_log_file, open_session
 from anabranch.operate.view import PipelineView
-from anabranch.setup.jars import ensure_jars
 from anabranch.setup.project import Project
-from anabranch.setup.session import Session, shuffle_partitions, start_session
+from anabranch.setup.session import Session, shuffle_partitions
 from anabranch.world.checkpoints import Checkpoint
 from anabranch.world.leases import Lease, take_lease
 from anabranch.world.stop_requests import withdraw_stop
@@ -33,14 +31,12 @@ class Interrupted(BaseException):
     """A second Ctrl-C: now, not after the batch."""
 
 
-class Face(Protocol):
+class Face(Waiting, Protocol):
     """What a run needs of whoever shows it."""
 
     def say(self, text: str) -> None: ...
     def out(self, lines: str) -> None: ...
     def show(self, views: Sequence[PipelineView]) -> None: ...
-    def busy(self, what: str) -> AbstractContextManager[None]: ...
-    def counting(self, what: str) -> AbstractContextManager[Callable[[int, int], None]]: ...
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,7 @@ class Request:
 def run_pipelines(project: Project, request: Request, face: Face) -> None:
     kafka = kafka_of(project)
     topics = Topics(kafka.for_python)
-    log_file = project.log_dir / f"run-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"
+    log_file = new_log_file(project, "run")
     with ExitStack() as stack:
         leases = []
         for pipeline in request.pipelines:
@@ -70,7 +66,7 @@ def run_pipelines(project: Project, request: Request, face: Face) -> None:
             face.say(_where_it_starts(pipeline, checkpoint, request))
             if lease.taken_over:
                 face.say(f"{pipeline.name}: took over from a process that died ({lease.taken_over.words()}).")
-        session = _session(project, request, face, log_file)
+        session = open_session(project, face, log_file, changes=request.spark_settings, debug=request.debug)
         for lease in leases:
             lease.name_jvm(session.jvm.pid)
         runner = _runner(session, project, request, kafka, topics, face, log_file, leases)
@@ -86,20 +82,6 @@ def _where_it_starts(pipeline: Pipeline, checkpoint: Path, request: Request) -> 
     if planned[-1] in committed:
         return f"{pipeline.name}: goes on after batch {planned[-1]}."
     return f"{pipeline.name}: batch {planned[-1]} was planned and not finished, it runs with the same range."
-
-
-def _session(project: Project, request: Request, face: Face, log_file: Path) -> Session:
-    with face.counting("Fetching Spark's jars") as count:
-        jars = ensure_jars("spark", project.ivy_settings, count)
-    with face.busy("Starting Spark"):
-        return start_session(
-            {**project.settings.spark, **request.spark_settings},
-            zone=project.settings.timezone,
-            jars=jars,
-            scratch_dir=project.home / "tmp",
-            log_file=log_file,
-            debug=request.debug,
-        )
 
 
 def _runner(

@@ -8,15 +8,9 @@ from dataclasses import dataclass
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from anabranch.core.errors import Failed
+from anabranch.core.kafka_properties import PROMISES
 from anabranch.world.topics import QUICK, QUIET_LOGGER, SILENT, Topics
 
-PRODUCER = {
-    # Acknowledged means kept, and once.
-    "acks": "all",
-    "enable.idempotence": "true",
-    # As Java and Spark choose the partition of a key; librdkafka's default agreed on 9 of 20 keys.
-    "partitioner": "murmur2_random",
-}
 # Longer than it takes to hand a group over: what was read together leaves as one batch, at the flush.
 _TOGETHER = {"linger.ms": "1000", "batch.num.messages": "100000"}
 _DELIVERY_TIMEOUT_S = 30.0
@@ -28,7 +22,7 @@ class GroupProducer:
 
     def __init__(self, properties: Mapping[str, str], topic: str) -> None:
         timeout = {"delivery.timeout.ms": str(round(_DELIVERY_TIMEOUT_S * 1000))}
-        self._producer = Producer({**SILENT, **QUICK, **properties, **PRODUCER, **_TOGETHER, **timeout}, logger=QUIET_LOGGER)
+        self._producer = Producer({**SILENT, **QUICK, **properties, **PROMISES, **_TOGETHER, **timeout}, logger=QUIET_LOGGER)
         self._topic, self._address = topic, properties["bootstrap.servers"]
 
     def send(
