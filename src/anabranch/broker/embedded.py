@@ -22,6 +22,7 @@ from filelock import FileLock
 
 from anabranch.broker.configuration import HEAP, HOST, log_configuration, server_properties
 from anabranch.core.errors import Failed
+from anabranch.setup.jars import locked
 from anabranch.setup.java import find_java
 from anabranch.world.files import read_json, write_whole
 from anabranch.world.processes import ProcessMark, mark_of
@@ -41,6 +42,11 @@ class RunningBroker:
     @property
     def address(self) -> str:
         return f"{HOST}:{self.port}"
+
+
+def embedded_version() -> str:
+    """A client cannot ask a broker of Kafka 4 for its version; of our own we know it."""
+    return next(jar.version for jar in locked("broker") if jar.artifact == "kafka_2.13")
 
 
 def find_broker(broker_dir: Path) -> RunningBroker | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.broker.embedded import find_broker, refuse_taken
+from anabranch.broker.embedded import embedded_version, find_broker, refuse_taken
 from anabranch.operate.kafka import kafka_of
 from anabranch.setup.doctor import Finding, examine
 from anabranch.setup.project import Project
@@ -22,6 +22,8 @@ def examine_all(project: Project) -> list[Finding]:
         if project.settings.kafka.bootstrap_servers is None and find_broker(project.broker_dir) is None:
             return Finding("kafka", "slow", "no broker runs for this project", "anabranch broker start")
         topics = Topics(kafka_of(project).for_python)
-        return Finding("kafka", "ok", f"{topics.address} answers, {topics.version()}, {len(topics.all())} topics")
+        own = project.settings.kafka.bootstrap_servers is None
+        version = f"Kafka {embedded_version()}" if own else topics.version()
+        return Finding("kafka", "ok", f"{topics.address} answers, {version}, {len(topics.all())} topics")
 
     return examine(project, [port, kafka])
