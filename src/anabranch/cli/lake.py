@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from anabranch.cli.screen import Cli, cli_of, write_json, write_table
+from anabranch.cli.screen import cli_of, write_json, write_table
 from anabranch.core.harmless import harmless
-from anabranch.core.pipeline import VISITS_LAKE, Table
 
 app = typer.Typer(help="Rows, files and offsets of the lake.", invoke_without_command=True)
 AsJson = Annotated[bool, typer.Option("--json")]
 _SHOWN_CHARACTERS = 120
-
-
-def lake_path(cli: Cli) -> Path:
-    sink = cli.project().pipeline(VISITS_LAKE).sink
-    assert isinstance(sink, Table)
-    return Path(sink.path)
 
 
 @app.callback()
@@ -33,7 +25,7 @@ def lake(context: typer.Context, as_json: AsJson = False) -> None:
         return
     from anabranch.world.lake import look_at_lake
 
-    state = look_at_lake(lake_path(cli_of(context)))
+    state = look_at_lake(cli_of(context).project().lake)
     if as_json:
         write_json(asdict(state))
         return
@@ -66,7 +58,7 @@ def optimize(context: typer.Context) -> None:
 
     cli = cli_of(context)
     with cli.busy("Putting small files together"):
-        before, after = compact_lake(lake_path(cli))
+        before, after = compact_lake(cli.project().lake)
     cli.say(f"{before:,} files are now {after:,}.")
 
 
@@ -82,7 +74,7 @@ def problems(
     """
     from anabranch.world.lake import problem_counts, read_problems
 
-    path = lake_path(cli_of(context))
+    path = cli_of(context).project().lake
     counts = problem_counts(path)
     if reason is not None:
         counts = {name: count for name, count in counts.items() if name == reason}

@@ -50,7 +50,7 @@ class Stage:
         self.tell(f"\n$ anabranch produce {topic}")
         for line in lines:
             self.tell(f"> {line}")
-        self._quietly("produce", topic, text="\n".join(lines))
+        self._quietly("produce", topic, text="\n".join(lines), must_work=True)
 
     def await_values(self, topic: str, count: int) -> None:
         """Waits until a topic holds so many values, and shows the last."""
@@ -74,8 +74,8 @@ class Stage:
                 raise Failed(f"the demo waited {_PATIENCE_S:.0f} s for {what}.", f"look into {self.directory}")
         return found
 
-    def _quietly(self, *command: str, text: str = "") -> str:
-        """A command whose talk is not part of the story; nothing where it fails, for it may be too early."""
+    def _quietly(self, *command: str, text: str = "", must_work: bool = False) -> str:
+        """A command whose talk is not part of the story. One that only looks may fail, for it may be too early."""
         done = subprocess.run(
             [sys.executable, "-m", "anabranch", "-C", str(self.directory), *command],
             input=text,
@@ -83,6 +83,8 @@ class Stage:
             text=True,
             check=False,
         )
+        if must_work and done.returncode != 0:
+            raise Failed(f"the demo's command `anabranch {join(command)}` failed: {done.stderr.strip()}")
         return done.stdout if done.returncode == 0 else ""
 
     def anabranch(self, *command: str) -> None:

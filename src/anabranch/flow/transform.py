@@ -39,7 +39,8 @@ def _interval(duration_s: float) -> str:
 
 def utc_parts(event_time: str) -> list[Column]:
     """Year, month, day and hour in UTC, whatever the session's zone: from the epoch, so that no zone's gap is in between."""
-    micros = F.unix_micros(event_time)
-    day = F.date_from_unix_date(F.floor(micros / 86_400_000_000).cast("int"))
-    hour = F.pmod(F.floor(micros / 3_600_000_000), F.lit(24)).cast("int")
+    # In seconds: division makes a double of it, and that holds no microseconds of far years.
+    seconds = F.unix_seconds(event_time)
+    day = F.date_from_unix_date(F.floor(seconds / 86_400).cast("int"))
+    hour = F.pmod(F.floor(seconds / 3_600), F.lit(24)).cast("int")
     return [F.year(day).alias("year"), F.month(day).alias("month"), F.day(day).alias("day"), hour.alias("hour")]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 from anabranch.core.checkpoint_log import KafkaOffsets
 from anabranch.core.errors import Refused
-from anabranch.core.pipeline import VISITS_LAKE, Pipeline, Table, Topic
+from anabranch.core.pipeline import VISITS_LAKE, Pipeline, Topic
 from anabranch.core.reprocess import (
     Change,
     Range,
@@ -60,11 +59,10 @@ def plan_reprocess(project: Project, pipeline: Pipeline, asked: Range, wanted: R
 
     assert isinstance(pipeline.sink, Topic)
     assert pipeline.window_s is not None
-    lake = _lake(project)
-    version, files, rows = files_within(Path(lake), *partitions_of(wanted))
+    version, files, rows = files_within(project.lake, *partitions_of(wanted))
     try:
         zone = project.settings.timezone
-        results = recompute(session.spark, pipeline, wanted, lake=lake, version=version, zone=zone)
+        results = recompute(session.spark, pipeline, wanted, lake=str(project.lake), version=version, zone=zone)
     finally:
         session.end()
     latest = latest_by_key(Topics(kafka_of(project).for_python), pipeline.sink.name)
@@ -75,7 +73,7 @@ def plan_reprocess(project: Project, pipeline: Pipeline, asked: Range, wanted: R
         asked=asked,
         range=wanted,
         windows=round((wanted.end_ms - wanted.start_ms) / (pipeline.window_s * 1000)),
-        lake=lake,
+        lake=str(project.lake),
         lake_version=version,
         files=files,
         rows=rows,
@@ -125,9 +123,3 @@ def _state(project: Project, pipeline: Pipeline) -> StreamState:
 def _committed_ends(checkpoint: Checkpoint) -> KafkaOffsets:
     committed = checkpoint.committed_batches()
     return checkpoint.kafka_ends(committed[-1]) if committed else {}
-
-
-def _lake(project: Project) -> str:
-    sink = project.pipeline(VISITS_LAKE).sink
-    assert isinstance(sink, Table)
-    return sink.path

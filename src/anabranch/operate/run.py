@@ -111,11 +111,12 @@ def _run(session: Session, runner: Runner) -> None:
     _handle_signals(runner)
     try:
         runner.run()
-    except Interrupted:
-        # Killed, not ended: it must write nothing more once the lease is free.
-        session.jvm.process.kill()
-        session.jvm.process.wait()
-        raise KeyboardInterrupt from None
+    except BaseException as error:
+        # Killed, not ended, whatever happened: it must write nothing more once the leases are free.
+        session.jvm.kill()
+        if isinstance(error, Interrupted):
+            raise KeyboardInterrupt from None
+        raise
     session.end()
 
 

@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 from anabranch.setup.jars import pyspark_home
 from anabranch.setup.java import Java
 
-# Which archive a training run is to write; while it is set, none is used.
-_TRAINING = "ANABRANCH_TRAINING_ARCHIVE"
+# Which archive a training run is to write; while it is set, none is used. No setting: hence the underscore in front.
+_TRAINING = "_ANABRANCH_TRAINING_ARCHIVE"
 
 
 def archive_path(java: Java, jars: Sequence[Path]) -> Path:

@@ -57,6 +57,10 @@ class Jvm:
     def pid(self) -> int:
         return self.process.pid
 
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
     def end(self) -> None:
         """Its standard input is its lifeline: Spark's gateway ends when that closes."""
         assert self.process.stdin is not None

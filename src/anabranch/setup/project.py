@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.core.errors import Misused
-from anabranch.core.pipeline import Pipeline, Sink, Table, Topic, sink_name
+from anabranch.core.pipeline import VISITS_LAKE, Pipeline, Sink, Table, Topic, sink_name
 from anabranch.setup.settings import Loaded, PipelineSettings, Settings, load_settings
 
 
@@ -39,6 +39,12 @@ class Project:
     def ivy_settings(self) -> Path | None:
         named = self.settings.jars.ivy_settings
         return self.directory / named if named else None
+
+    @property
+    def lake(self) -> Path:
+        sink = self.pipeline(VISITS_LAKE).sink
+        assert isinstance(sink, Table)
+        return Path(sink.path)
 
     def pipeline(self, defaults: Pipeline) -> Pipeline:
         """The pipeline as this project's settings change it."""

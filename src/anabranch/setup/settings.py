@@ -149,7 +149,7 @@ def _read_environment() -> dict[str, Any]:
         Settings, env_prefix=ENV_PREFIX, env_nested_delimiter="__", env_ignore_empty=True, case_sensitive=False
     )
     known = set(Settings.model_fields)
-    for name in os.environ.keys() - {"ANABRANCH_TRAINING_ARCHIVE"}:
+    for name in os.environ:
         if name.startswith(ENV_PREFIX) and (key := _first_key(name)) not in known:
             raise Misused(f"the environment variable {name} sets nothing.", did_you_mean(key, known))
     values = source()
