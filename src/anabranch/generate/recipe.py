@@ -9,11 +9,12 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, get_args
 
 from anabranch.core.errors import Misused
 
 Kind = Literal["good", "late", "out-of-order", "duplicate", "bad", "future"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 # Fixed, not now: `--seed 7` alone must give the same bytes tomorrow. It is the morning that the seeds show.
 DEFAULT_START = datetime(2025, 9, 4, 7, tzinfo=UTC)
