@@ -9,7 +9,8 @@ import typer
 from anabranch.cli.screen import Cli, cli_of, write_json, write_table
 
 if TYPE_CHECKING:
-    from anabranch.world.topics import Reach, Topics
+    from anabranch.core.reach import Reach
+    from anabranch.world.topics import Topics
 
 app = typer.Typer(help="Kafka's topics.", invoke_without_command=True)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from anabranch.core.checkpoint_log import KafkaOffsets
 from anabranch.core.errors import Refused
 from anabranch.core.pipeline import Pipeline, Topic
+from anabranch.core.reach import out_of_reach
 from anabranch.world.checkpoints import Checkpoint
 from anabranch.world.facts import CheckpointFacts, read_facts, write_facts
-from anabranch.world.topics import Reach, TopicInfo, Topics
+from anabranch.world.topics import TopicInfo, Topics
 
 
 def check_start(pipeline: Pipeline, checkpoint: Path, topics: Topics, shuffle_partitions: str) -> None:
@@ -50,19 +49,3 @@ def create_result_topic(pipeline: Pipeline, topics: Topics) -> TopicInfo | None:
     partitions = existing[pipeline.source_topic].partitions
     topics.create(pipeline.sink.name, partitions)
     return TopicInfo(pipeline.sink.name, partitions)
-
-
-def out_of_reach(start: KafkaOffsets, reach: Mapping[str, Mapping[int, Reach]]) -> Iterator[str]:
-    """In words, each partition whose next offset Kafka does not hold."""
-    for topic, partitions in start.items():
-        for partition, offset in partitions.items():
-            held = reach.get(topic, {}).get(partition)
-            if held is None:
-                yield f"{topic} has no partition {partition} any more"
-            elif offset < held.earliest:
-                yield f"{topic} partition {partition}: offsets {offset} to {held.earliest - 1} are no longer in Kafka"
-            elif offset > held.end:
-                yield (
-                    f"{topic} partition {partition} ends at {held.end}, the checkpoint is at {offset}:"
-                    " it is another topic under the same name"
-                )

@@ -27,6 +27,7 @@ from anabranch.core.checkpoint_log import parse_kafka_offsets
 from anabranch.core.errors import AnabranchError, Failed
 from anabranch.core.failure import cause_of, summary_of
 from anabranch.core.pipeline import Table
+from anabranch.core.reach import Reach, lag_of
 from anabranch.flow.gate import Gate
 from anabranch.flow.pipeline import COUNTED, Run, start_query
 from anabranch.flow.sink import Out
@@ -34,7 +35,7 @@ from anabranch.operate.view import PipelineView
 from anabranch.world.checkpoints import Checkpoint
 from anabranch.world.history import BatchRecord, append_batch
 from anabranch.world.stop_requests import is_stop_asked, withdraw_stop
-from anabranch.world.topics import Reach, Topics, lag_of
+from anabranch.world.topics import Topics
 
 TICK_S = 0.25
 LOOK_AT_KAFKA_S = 2.0

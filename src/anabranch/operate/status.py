@@ -9,12 +9,13 @@ from pathlib import Path
 from anabranch.core.errors import AnabranchError
 from anabranch.core.instants import iso_utc
 from anabranch.core.pipeline import PIPELINES, Pipeline, sink_name
+from anabranch.core.reach import lag_of
 from anabranch.operate.kafka import kafka_of
 from anabranch.setup.project import Project
 from anabranch.world.checkpoints import Checkpoint
 from anabranch.world.history import read_batches
 from anabranch.world.leases import holder_of
-from anabranch.world.topics import Topics, lag_of
+from anabranch.world.topics import Topics
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from anabranch.core.errors import Failed, Misused
 from anabranch.core.nearest import did_you_mean
+from anabranch.core.reach import Reach
 
 # Long enough for a busy laptop, short enough that nobody wonders whether it hangs.
 ANSWER_TIMEOUT_S = 5.0
@@ -39,14 +40,6 @@ QUIET_LOGGER = logging.Logger("anabranch.kafka", level=logging.CRITICAL + 1)
 class TopicInfo:
     name: str
     partitions: int
-
-
-@dataclass(frozen=True)
-class Reach:
-    """What a partition holds: the half-open range of offsets [earliest, end)."""
-
-    earliest: int
-    end: int
 
 
 class Topics:
@@ -189,8 +182,3 @@ def answers(address: str, timeout_s: float, properties: Mapping[str, str] | None
     except KafkaException:
         return False
     return True
-
-
-def lag_of(held: Reach, read: int | None) -> int:
-    """What is still to be read of a partition: all of it where nothing has been read yet."""
-    return max(0, held.end - (held.earliest if read is None else read))
