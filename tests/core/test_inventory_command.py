@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from anabranch.cli.main import run_command
 from anabranch.core.checkpoint_report import as_json
 from anabranch.core.inventory import take_inventory
-from anabranch.world.checkpoint_tree import DiskContents, look
+from anabranch.world.checkpoint_tree import StoredContents, look
+from anabranch.world.storage import DirectoryStorage
 from tests.drawing import JOIN, PROVIDERS, draw, inventory_of, without, write_tree
 
 Capture = pytest.CaptureFixture[str]
@@ -179,5 +180,5 @@ def test_no_zip_whatever_makes_reading_throw(at: int, piece: bytes, keep: int, t
         archive.writestr("metadata", 'v1\n{"sstFiles":[]}')
     content = path.read_bytes()
     path.write_bytes((content[:at] + piece + content[at + len(piece) :])[:keep])
-    read = DiskContents(str(tmp_path)).zip_metadata("1.zip")
+    read = StoredContents(DirectoryStorage(tmp_path)).zip_metadata("1.zip")
     assert read is None or isinstance(read, str)

@@ -49,7 +49,12 @@ def possible_replan(inventory: Inventory, batch: int) -> Verdict:
     last = 0 if inventory.newest is None else inventory.newest + 1
     if out_of_reach := (*_unfinished(inventory), *_reachable(inventory, batch, last)):
         return Verdict(out_of_reach)
-    why_not = (*_log(inventory, batch, (batch - 2, batch - 1)), *_initial(inventory, batch), *_state(inventory, batch))
+    why_not = (
+        *_log(inventory, batch, (batch - 2, batch - 1)),
+        *_initial(inventory, batch),
+        *_file_entries(inventory, batch - 1),
+        *_state(inventory, batch),
+    )
     return Verdict(why_not)
 
 
@@ -106,21 +111,18 @@ def _initial(inventory: Inventory, batch: int) -> Iterator[str]:
                 yield f"sources/{place}/0 is gone or cannot be read: it says where batch 0 begins"
 
 
-def _file_entries(inventory: Inventory, batch: int) -> Iterator[str]:
-    """A file source finds the files of a batch in its own log."""
-    entry, before = inventory.offset_entry(batch), inventory.offset_entry(batch - 1)
+def _file_entries(inventory: Inventory, last_kept: int) -> Iterator[str]:
+    """A file source finds its files in its own log, which a start reads whole: from the newest compact entry to the limit."""
+    entry = inventory.offset_entry(last_kept)
     for place, source in enumerate(entry.sources if entry else ()):
-        end = log_offset(source)
+        log, end = inventory.source_log(place, entry.sources if entry else ()), log_offset(source)
         if end is None:
             continue
-        start = log_offset(before.sources[place]) if before and place < len(before.sources) else None
-        log = inventory.source_log(place, entry.sources) if entry else None
-        first = end if start is None and batch > 0 else -1 if start is None else start
-        compacted = max(log.compacts, default=-1) if log else -1
+        compacted = max((number for number in log.compacts if number <= end), default=-1) if log else -1
         held = log.sizes if log else {}
-        missing = next((k for k in range(max(first, compacted) + 1, end + 1) if k not in held), None)
+        missing = next((number for number in range(compacted + 1, end + 1) if number not in held), None)
         if missing is not None:
-            yield f"sources/{place}/{missing} is gone: it names files that batch {batch} reads"
+            yield f"sources/{place}/{missing} is gone: it names files that were read by then"
 
 
 def _state(inventory: Inventory, batch: int) -> Iterator[str]:
