@@ -49,8 +49,12 @@ def reprocess(
     asked = Range(*(round(parse_instant(text, zone).timestamp() * 1000) for text in (start, end)))
     wanted = check_range(project, pipeline, asked)
     session = open_session(project, cli, new_log_file(project, "reprocess"), debug=cli.debug)
-    with cli.busy("Recomputing from the lake"):
-        plan = plan_reprocess(project, pipeline, asked, wanted, session)
+    with cli.counting("Recomputing windows from the lake") as count:
+
+        def recomputed(windows: int, of_windows: int, rows: int, of_rows: int) -> None:
+            count(windows, of_windows, f", {rows:,} of {of_rows:,} rows")
+
+        plan = plan_reprocess(project, pipeline, asked, wanted, session, recomputed)
     _show(explain(plan), asdict(plan), as_json)
     if dry_run:
         return

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anabranch.setup.project import Project
+
+
+class Count(Protocol):
+    """Takes how much is done, of how much, and what else there is to say of it."""
+
+    def __call__(self, done: int, total: int, note: str = "") -> None: ...
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ class Cli:
             yield
 
     @contextmanager
-    def counting(self, what: str) -> Iterator[Callable[[int, int], None]]:
+    def counting(self, what: str) -> Iterator[Count]:
         """A bar for things that are counted; nothing is shown before the first count."""
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -57,12 +63,16 @@ class Cli:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=console, disable=self.quiet or not console.is_terminal) as progress:
             task = progress.add_task(what, visible=False, total=None)
+            said = -1
 
-            def count(done: int, total: int) -> None:
-                progress.update(task, completed=done, total=total, visible=True)
+            def count(done: int, total: int, note: str = "") -> None:
+                nonlocal said
+                progress.update(task, description=f"{what}{note}", completed=done, total=total, visible=True)
                 # Off a terminal: a line at the start, at the end, and at each tenth.
-                if not console.is_terminal and (done in (0, total) or done % max(1, total // 10) == 0):
-                    self.say(f"{what}: {done} of {total}")
+                tenth = 10 * done // max(1, total)
+                if not console.is_terminal and tenth != said:
+                    self.say(f"{what}: {done} of {total}{note}")
+                said = tenth
 
             yield count
 

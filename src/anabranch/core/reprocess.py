@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from anabranch.core.errors import Refused
+from anabranch.core.ground import Ground, LaterResult, movements
 from anabranch.core.instants import iso_utc
 from anabranch.core.pipeline import Pipeline
 
@@ -29,7 +31,10 @@ class Range:
 class StreamState:
     """How far the stream and the lake have come: what decides whether a window may be recomputed."""
 
+    # Of the last committed batch, as it ran: by it windows were given, and the next batch drops late visits by it.
     watermark_ms: int | None
+    # As the next batch will run.
+    next_watermark_ms: int | None
     stream_read: Mapping[int, int]
     lake_read: Mapping[int, int]
 
@@ -56,6 +61,15 @@ class ReprocessPlan:
     files: int
     rows: int
     changes: tuple[Change, ...]
+    ground: Ground
+
+
+@dataclass(frozen=True)
+class Portion:
+    """A part of a range, of whole windows, and the rows that the lake has in its hours."""
+
+    range: Range
+    rows: int
 
 
 def check_recomputable(pipeline: Pipeline) -> None:
@@ -81,14 +95,16 @@ def whole_windows(asked: Range, window_s: float) -> Range:
 
 def check_closed(pipeline: Pipeline, wanted: Range, state: StreamState) -> None:
     """Refuses what the stream may still give, and what the lake does not have yet."""
-    if state.watermark_ms is None:
+    if state.watermark_ms is None or state.next_watermark_ms is None:
         raise Refused(f"{pipeline.name} has never run: there is nothing to correct.", f"anabranch run {pipeline.name}")
     if wanted.end_ms > state.watermark_ms:
         delay_ms = round((pipeline.watermark_s or 0) * 1000)
         raise Refused(
             f"windows up to {iso_utc(wanted.end_ms)} are not closed: the watermark of {pipeline.name} is at"
             f" {iso_utc(state.watermark_ms)}. The stream itself will still give them.",
-            f"they are closed when it has read an event at {iso_utc(wanted.end_ms + delay_ms)} or later",
+            f"its next batch closes them: anabranch run {pipeline.name}"
+            if wanted.end_ms <= state.next_watermark_ms
+            else f"they are closed when it has read an event at {iso_utc(wanted.end_ms + delay_ms)} or later",
         )
     behind = {
         partition: end - state.lake_read.get(partition, 0)
@@ -113,9 +129,41 @@ def _hour(moment_ms: int) -> int:
     return int(text[0:4]) * 1_000_000 + int(text[5:7]) * 10_000 + int(text[8:10]) * 100 + int(text[11:13])
 
 
+def portions(wanted: Range, window_s: float, rows_by_hour: Mapping[int, int], rows_at_most: int) -> Iterator[Portion]:
+    """The range in parts of about so many rows: after each of them there is progress to show."""
+    window_ms = round(window_s * 1000)
+    start_ms, rows = wanted.start_ms, 0
+    for hour, count in sorted(rows_by_hour.items()):
+        cut_ms = _hour_start_ms(hour) // window_ms * window_ms
+        if rows + count > rows_at_most and cut_ms > start_ms:
+            yield Portion(Range(start_ms, cut_ms), rows)
+            start_ms, rows = cut_ms, 0
+        rows += count
+    yield Portion(Range(start_ms, wanted.end_ms), rows)
+
+
+def _hour_start_ms(hour: int) -> int:
+    return round(datetime.strptime(f"{hour:010}", "%Y%m%d%H").replace(tzinfo=UTC).timestamp() * 1000)
+
+
+def count_windows(wanted: Range, window_s: float) -> int:
+    return round((wanted.end_ms - wanted.start_ms) / (window_s * 1000))
+
+
 def changes_between(results: Sequence[tuple[str, str]], latest: Mapping[str, str]) -> tuple[Change, ...]:
     """Every recomputed result beside the latest one of its key, by key."""
     return tuple(Change(key, latest.get(key), value) for key, value in sorted(results))
+
+
+def check_ground(plan: ReprocessPlan, now: Ground, later: Sequence[LaterResult]) -> None:
+    """Refuses a plan whose ground has moved: its results would be wrong, or would hide newer ones."""
+    keys = {change.key for change in plan.changes}
+    if moved := list(movements(plan.ground, now, later, keys=keys, operation=plan.operation)):
+        raise Refused(
+            f"the ground has moved since {plan.operation} was planned, nothing was sent: {'; '.join(moved)}.",
+            f"anabranch reprocess {plan.pipeline} --from {iso_utc(plan.asked.start_ms)} --to {iso_utc(plan.asked.end_ms)}"
+            "   makes a new plan",
+        )
 
 
 def explain(plan: ReprocessPlan) -> Iterator[str]:

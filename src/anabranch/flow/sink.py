@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
+from anabranch.core.origin import stream_headers
 from anabranch.flow.result import as_records
 
 # Takes whole lines, each with its end.
@@ -54,8 +55,7 @@ def topic(name: str, kafka: Mapping[str, str], pipeline: str, grouping: tuple[st
     options = {"topic": name, **{f"kafka.{key}": value for key, value in kafka.items()}}
 
     def write(batch: DataFrame, batch_id: int) -> None:
-        headers = {"anabranch-pipeline": pipeline, "anabranch-origin": "stream", "anabranch-batch": str(batch_id)}
-        as_records(batch, grouping, headers).write.format("kafka").options(**options).save()
+        as_records(batch, grouping, stream_headers(pipeline, batch_id)).write.format("kafka").options(**options).save()
 
     return write
 

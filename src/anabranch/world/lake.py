@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,9 @@ class Problem:
     offset: int
     record_time: str
     value: bytes | None
+
+
+Visits = tuple[str, dict[int, tuple[int, int]]]
 
 
 def open_lake(path: Path, version: int | None = None) -> DeltaTable:
@@ -88,11 +93,39 @@ def read_problems(path: Path, reason: str | None, limit: int) -> Iterator[Proble
         left = max(0, left - batch.num_rows)
 
 
-def files_within(path: Path, first_hour: int, last_hour: int) -> tuple[int, int, int]:
-    """The lake's version, and how many files and rows lie in these hours or in none (records without a usable time)."""
+@dataclass(frozen=True)
+class LakeFiles:
+    """What lies in some hours of the lake, or in none: those are the records without a usable time."""
+
+    version: int
+    files: int
+    rows_by_hour: dict[int, int]
+    rows_without_time: int
+
+    @property
+    def rows(self) -> int:
+        return sum(self.rows_by_hour.values()) + self.rows_without_time
+
+
+def files_within(path: Path, first_hour: int, last_hour: int) -> LakeFiles:
     table = open_lake(path)
-    wanted = [file for file in _files(table) if (hour := _hour(file)) is None or first_hour <= hour <= last_hour]
-    return table.version(), len(wanted), sum(int(file["num_records"]) for file in wanted)
+    wanted = [(hour, file) for file in _files(table) if (hour := _hour(file)) is None or first_hour <= hour <= last_hour]
+    rows: Counter[int | None] = Counter()
+    for hour, file in wanted:
+        rows[hour] += int(file["num_records"])
+    by_hour = {hour: count for hour, count in rows.items() if hour is not None}
+    return LakeFiles(table.version(), len(wanted), by_hour, rows[None])
+
+
+def visits_within(path: Path, topic: str, start: datetime, end: datetime, version: int | None = None) -> Visits:
+    """The lake's id, and by partition how many usable visits of [start, end) it has, with the offset of the last one."""
+    table = open_lake(path, version)
+    time = pc.field("event_time")
+    wanted = (time >= start) & (time < end) & pc.field("problem").is_null() & (pc.field("topic") == topic)
+    found = table.to_pyarrow_dataset().to_table(columns=["partition", "offset"], filter=wanted)
+    grouped = found.group_by("partition").aggregate([("offset", "count"), ("offset", "max")]).to_pylist()
+    counts = {group["partition"]: (group["offset_count"], group["offset_max"]) for group in grouped}
+    return str(table.metadata().id), counts
 
 
 def _files(table: DeltaTable) -> list[dict[str, Any]]:

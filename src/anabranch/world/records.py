@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from anabranch.core.errors import Failed
 from anabranch.core.kafka_properties import PROMISES
+from anabranch.core.reach import Reach
 from anabranch.world.topics import QUICK, QUIET_LOGGER, SILENT, Topics
 
 # Longer than it takes to hand a group over: what was read together leaves as one batch, at the flush.
@@ -61,10 +62,21 @@ class Received:
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
 
+    @property
+    def key_text(self) -> str:
+        return (self.key or b"").decode("utf-8", errors="replace")
 
-def read_records(topics: Topics, topic: str, *, follow: bool) -> Iterator[Received]:
-    """From the beginning to where the topic ends now; with `follow`, and on."""
-    reach = topics.reach(topic)
+    @property
+    def value_text(self) -> str:
+        return (self.value or b"").decode("utf-8", errors="replace")
+
+    def header(self, name: str) -> str | None:
+        return next((value.decode("utf-8", errors="replace") for key, value in self.headers if key == name and value), None)
+
+
+def read_records(topics: Topics, topic: str, *, follow: bool, within: Mapping[int, Reach] | None = None) -> Iterator[Received]:
+    """From the beginning to where the topic ends now, or `within` these offsets; with `follow`, and on."""
+    reach = topics.reach(topic) if within is None else within
     open_partitions = {partition for partition, held in reach.items() if held.end > held.earliest}
     if not open_partitions and not follow:
         return
@@ -102,10 +114,6 @@ def _received(message: Message, topics: Topics) -> Received | int:
     )
 
 
-def latest_by_key(topics: Topics, topic: str) -> dict[str, str]:
+def latest_by_key(records: Iterable[Received]) -> dict[str, Received]:
     """For one key the latest record wins; a key is always in the same partition, so its order is that of offsets."""
-    return {
-        received.key.decode("utf-8", errors="replace"): (received.value or b"").decode("utf-8", errors="replace")
-        for received in read_records(topics, topic, follow=False)
-        if received.key is not None
-    }
+    return {received.key_text: received for received in records if received.key is not None}
