@@ -9,10 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from anabranch.cli.checkpoint_text import human_bytes, write_batch, write_checkpoint
+from anabranch.cli.checkpoint_text import write_batch, write_checkpoint
 from anabranch.core.checkpoint_report import as_json, view_batch, view_horizon, view_operator
 from anabranch.core.checkpoint_sources import SourceRange, source_range
 from anabranch.core.possible import possible_replan, possible_replay
+from anabranch.core.sizes import human_bytes
 from tests.drawing import JOIN, PROVIDERS, Tree, draw, inventory_of, offsets, without
 
 KAFKA = '{"visits":{"0":12,"1":7}}'

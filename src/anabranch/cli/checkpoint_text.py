@@ -24,6 +24,7 @@ from anabranch.core.findings import findings
 from anabranch.core.harmless import harmless
 from anabranch.core.inventory import Inventory
 from anabranch.core.possible import Verdict
+from anabranch.core.sizes import human_bytes
 
 # A screen's worth; reading them takes no time.
 NEWEST = 20
@@ -173,15 +174,6 @@ def _in_full(source: SourceRange) -> Iterator[str]:
         starts = (source.start or {}).get(topic, {})
         for partition, last in ends.items():
             yield f"{topic} {partition}: {starts.get(partition, '?')}..{last}"
-
-
-def human_bytes(count: int) -> str:
-    size = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:,.1f} TB"
 
 
 def _cut(text: str) -> str:

@@ -1,0 +1,187 @@
+"""Carries out a shift, step by step, and takes an unfinished one back. Each step may be done again: what is done is skipped.
+
+A crash between any two leaves a checkpoint that starts as before, or one whose fence no query starts over; from there
+`apply` goes on and `roll_back` returns. Where the fence lies tells which is open, never a guess.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import assert_never
+
+from anabranch.core.checkpoint_log import FENCE
+from anabranch.core.errors import Failed, Refused
+from anabranch.core.shift import (
+    JOURNAL,
+    ChangeSink,
+    CloseJournal,
+    LowerFence,
+    MoveFiles,
+    OpenJournal,
+    PutBack,
+    RaiseFence,
+    Shift,
+    SinkPart,
+    Step,
+    TakeOut,
+    Untouched,
+    WriteManifest,
+    fingerprint,
+    steps,
+    steps_back,
+)
+from anabranch.world.checkpoint_tree import look_at
+from anabranch.world.storage import Storage
+from anabranch.world.tables import Tables
+
+# Done, of how many.
+Progress = Callable[[int, int], None]
+_MOST_JOURNAL_BYTES = 1 << 30
+# Files between two steps of progress.
+_GROUP = 1000
+
+
+@dataclass(frozen=True)
+class Shifting:
+    shift: Shift
+    # What the journal says: the whole plan, so that whoever finds it can go on.
+    journal: str
+    storage: Storage
+    tables: Tables
+    progress: Progress
+
+    def apply(self) -> None:
+        """From the beginning, or from where it was interrupted. Refuses if the checkpoint is not the one planned for."""
+        if self._was_taken_back():
+            raise Refused(f"{self.shift.operation} was taken back: there is nothing to go on with.", "plan a new rewind")
+        *until_committed, close = steps(self.shift)
+        if not self.is_committed():
+            self._check_ground()
+            for step in until_committed:
+                self._do(step)
+                if isinstance(step, RaiseFence):
+                    self._check_nothing_moved()
+        self._do(close)
+
+    def roll_back(self) -> None:
+        """Takes an unfinished shift back to where it began."""
+        if self.is_committed():
+            raise Refused(
+                f"{self.shift.operation} has finished.", f"anabranch undo {self.shift.operation}   is an operation of its own"
+            )
+        # Without a fence nothing was moved yet, or all is back: only the journal is left to close.
+        for step in steps_back(self.shift) if self._is_fenced() else steps_back(self.shift)[-1:]:
+            self._do(step)
+
+    def is_committed(self) -> bool:
+        """Whether the fence came down over the new tree: from there on it is the checkpoint."""
+        return self.storage.holds(self.shift.committed)
+
+    def _was_taken_back(self) -> bool:
+        return self.storage.holds(self.shift.rolled_back) or self.storage.holds(self.shift.given_up)
+
+    def _is_fenced(self) -> bool:
+        content = self.storage.read(self.shift.fence, 1 << 20)
+        return content is not None and content.startswith(FENCE.encode())
+
+    def _check_ground(self) -> None:
+        """Before the fence is up anything may have happened since the plan; behind it nothing can."""
+        other = under_way(self.storage)
+        if other not in (None, self.shift.operation):
+            ways = (f"anabranch resume {other}", f"anabranch undo {other}")
+            raise Refused(f"{other} is not finished on this checkpoint.", *ways)
+        if not self._is_fenced():
+            self._check_fingerprint()
+
+    def _check_nothing_moved(self) -> None:
+        """A query that still runs may have written while the fence went up. Once files are moved this cannot be seen."""
+        first = next(self.shift.moves, None)
+        if first is not None and self.storage.holds(first[1]):
+            return
+        try:
+            self._check_fingerprint()
+        except Refused:
+            self.roll_back()
+            raise
+
+    def _check_fingerprint(self) -> None:
+        if fingerprint(look_at(self.storage, measured=True)) != self.shift.before:
+            raise self._moved()
+
+    def _moved(self) -> Refused:
+        return Refused(
+            f"the checkpoint is not the one that {self.shift.operation} was planned for: files came or went since.",
+            "make sure that no query runs on it, and plan again",
+        )
+
+    def _do(self, step: Step) -> None:
+        match step:
+            case OpenJournal():
+                self.storage.create(JOURNAL, self.journal.encode())
+            case RaiseFence(path, text):
+                if not self.storage.create(path, text.encode()) and not self._is_fenced():
+                    # A query has planned that batch in between.
+                    self.roll_back()
+                    raise self._moved()
+            case MoveFiles(moves):
+                self._move(moves, self.progress)
+            case ChangeSink(part):
+                self._change(part)
+            case WriteManifest(path):
+                about = {"files": len(self.shift.paths), "aside": self.shift.aside, "after": self.shift.after}
+                self.storage.create(path, json.dumps(about, indent=2).encode())
+            case LowerFence(path, target):
+                self._move([(path, target)])
+            case CloseJournal(target):
+                if under_way(self.storage) == self.shift.operation:
+                    self._move([(JOURNAL, target)])
+            case _:
+                assert_never(step)
+
+    def _change(self, part: SinkPart) -> None:
+        match part:
+            case TakeOut(rows):
+                self.tables.take_out(rows)
+            case PutBack(rows):
+                self.tables.put_back(rows)
+            case Untouched():
+                pass
+            case _:
+                assert_never(part)
+
+    def _move(self, moves: Iterable[tuple[str, str]], progress: Progress = lambda _done, _total: None) -> None:
+        moves = tuple(moves)
+        for number, (source, target) in enumerate(moves):
+            if number % _GROUP == 0:
+                progress(number, len(moves))
+            try:
+                self.storage.move(source, target)
+            except (FileNotFoundError, FileExistsError):
+                # Moved already, before a crash; or something that nobody foresaw.
+                if self.storage.holds(source) or not self.storage.holds(target):
+                    raise Failed(f"{source} cannot be moved to {target}: somebody else changed the checkpoint.") from None
+        progress(len(moves), len(moves))
+        # What was moved stays moved: the sink must not change, nor the fence come down, before that is sure.
+        self.storage.sync(sorted({directory for move in moves for path in move for directory in _directories(path)}))
+
+
+def under_way(storage: Storage) -> str | None:
+    """The id of the operation whose journal is open."""
+    content = storage.read(JOURNAL, _MOST_JOURNAL_BYTES)
+    if content is None:
+        return None
+    try:
+        return str(json.loads(content)["shift"]["operation"])
+    except (ValueError, KeyError, TypeError):
+        return "an operation whose journal cannot be read"
+
+
+def _directories(path: str) -> Iterable[str]:
+    """Those above a file: new ones are entries of their parents, so these count as well."""
+    directory = path.rpartition("/")[0]
+    yield directory
+    while directory.startswith("_rewind"):
+        directory = directory.rpartition("/")[0]
+        yield directory
