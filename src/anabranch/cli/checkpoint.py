@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anabranch.cli.screen import Cli, cli_of, write_json
+from anabranch.cli.screen import cli_of, write_json
 
 if TYPE_CHECKING:
     from anabranch.core.inventory import Inventory
+
+To = Annotated[
+    str | None, typer.Option(metavar="console|topic [NAME]|table PATH", help="The pipeline's checkpoint for this sink.")
+]
 
 
 def checkpoint(
@@ -18,9 +22,7 @@ def checkpoint(
     names: Annotated[list[str], typer.Argument(metavar="PIPELINE|PATH", help="A pipeline, or any checkpoint's directory.")],
     every: Annotated[bool, typer.Option("--all", help="Every batch, not only the newest 20; every file is looked at.")] = False,
     batch: Annotated[int | None, typer.Option(metavar="N", min=0, help="One batch, in full.")] = None,
-    to: Annotated[
-        str | None, typer.Option(metavar="console|topic [NAME]|table PATH", help="The pipeline's checkpoint for this sink.")
-    ] = None,
+    to: To = None,
     as_json: Annotated[bool, typer.Option("--json", help="All of it.")] = False,
 ) -> None:
     """Show a checkpoint: its batches, its state, what can be rewound to, and what is wrong with it.
@@ -29,8 +31,10 @@ def checkpoint(
     """
     from anabranch.cli.checkpoint_text import write_batch, write_checkpoint
     from anabranch.core.checkpoint_report import as_json as report
+    from anabranch.operate.subject import find_subject
 
-    inventory = open_checkpoint(checkpoint_path(cli_of(context), names, to))
+    cli = cli_of(context)
+    inventory = open_checkpoint(find_subject(cli.project(), cli.directory, names, to).path)
     if batch is not None:
         _check_batch(inventory, batch)
     if as_json:
@@ -54,28 +58,12 @@ def _encodable(value: Any) -> Any:
             return value
 
 
-def checkpoint_path(cli: Cli, names: list[str], to: str | None) -> Path:
-    """A directory that is there wins; so does what is written as a path. Anything else is a pipeline's name."""
-    from anabranch.core.errors import Misused
-    from anabranch.core.pipeline import find_pipeline, sink_for, split_target
-
-    names, target = split_target(names, to)
-    if len(names) != 1:
-        raise Misused(f"one checkpoint at a time, not {len(names)}.", f"anabranch checkpoint {names[0]}")
-    name = names[0]
-    path = cli.directory / name
-    if "/" in name or path.is_dir():
-        return path
-    project = cli.project()
-    pipeline = project.pipeline(find_pipeline(name))
-    return project.checkpoint(pipeline.changed(sink=project.placed(sink_for(pipeline, to, target))))
-
-
-def open_checkpoint(path: Path) -> Inventory:
+def open_checkpoint(path: Path, *, measured: bool = False) -> Inventory:
     """The inventory of a directory that is a checkpoint, or why it is none."""
     from anabranch.core.errors import Failed, Misused
     from anabranch.core.harmless import harmless
-    from anabranch.world.checkpoint_tree import is_checkpoint, look
+    from anabranch.world.checkpoint_tree import is_checkpoint, look_at
+    from anabranch.world.storage import DirectoryStorage
 
     shown = harmless(str(path))
     try:
@@ -84,7 +72,7 @@ def open_checkpoint(path: Path) -> Inventory:
             raise Misused(f"there is no checkpoint: {shown} {what}.", *_others(path))
         if not is_checkpoint(path):
             raise Misused(f"{shown} is not a checkpoint: it has no offsets, commits or state in it.", *_others(path))
-        return look(path)
+        return look_at(DirectoryStorage(path), measured=measured)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise Failed(f"{shown} cannot be read: {reason}.", "look as the user that runs the query") from None

@@ -11,7 +11,21 @@ import typer
 import typer.exceptions
 
 import anabranch
-from anabranch.cli import broker, checkpoint, config, demo, doctor, generate, lake, operations, records, run, status, topics
+from anabranch.cli import (
+    broker,
+    checkpoint,
+    config,
+    demo,
+    doctor,
+    generate,
+    lake,
+    operations,
+    records,
+    rewind,
+    run,
+    status,
+    topics,
+)
 from anabranch.cli.screen import Cli
 from anabranch.core.errors import AnabranchError
 
@@ -35,8 +49,10 @@ app.command()(run.run)
 app.command()(run.stop)
 app.command()(status.status)
 app.command()(checkpoint.checkpoint)
+app.command()(rewind.rewind)
 app.command()(operations.reprocess)
 app.command()(operations.operations)
+app.command()(rewind.undo)
 app.command()(operations.resume)
 app.command()(lake.problems)
 app.add_typer(lake.app, name="lake")

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from anabranch.cli.asking import AsJson, DryRun, Yes, check_answer, confirm, show
+from anabranch.cli.rewind import resume_shift
 from anabranch.cli.screen import Cli, cli_of, write_json, write_table
-from anabranch.core.errors import Misused, Refused
+from anabranch.core.errors import Refused
 from anabranch.core.pipeline import find_pipeline
 
 if TYPE_CHECKING:
     from anabranch.core.reprocess import ReprocessPlan
+    from anabranch.operate.journal import Operation
     from anabranch.setup.project import Project
-
-AsJson = Annotated[bool, typer.Option("--json")]
-Yes = Annotated[bool, typer.Option("--yes", help="Go on without asking.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan, change nothing.")]
 
 
 def reprocess(
@@ -42,7 +39,7 @@ def reprocess(
     from anabranch.operate.spark import new_log_file, open_session
 
     cli = cli_of(context)
-    _check_answer(yes, dry_run)
+    check_answer(yes, dry_run)
     project = cli.project()
     pipeline = with_topic(project.pipeline(find_pipeline(name)), topic)
     zone = project.settings.timezone
@@ -55,10 +52,10 @@ def reprocess(
             count(windows, of_windows, f", {rows:,} of {of_rows:,} rows")
 
         plan = plan_reprocess(project, pipeline, asked, wanted, session, recomputed)
-    _show(explain(plan), asdict(plan), as_json)
+    show(explain(plan), asdict(plan), as_json)
     if dry_run:
         return
-    _confirm(yes, f"Send {len(plan.changes)} results to {plan.topic}?")
+    confirm(yes, f"Send {len(plan.changes)} results to {plan.topic}?")
     _apply(cli, project, plan)
 
 
@@ -93,21 +90,29 @@ def resume(
 
     Example: anabranch resume 20251115T230000-reprocess-1a2b --yes
     """
-    from anabranch.core.reprocess import explain
     from anabranch.operate.journal import find_operation
-    from anabranch.operate.reprocess import plan_from_record
 
     cli = cli_of(context)
-    _check_answer(yes, dry_run)
+    check_answer(yes, dry_run)
     project = cli.project()
     operation = find_operation(project, operation_id)
     if operation.receipt is not None:
         raise Refused(f"{operation_id} has finished: there is nothing to resume.", f"anabranch operations {operation_id}")
+    if operation.kind == "reprocess":
+        _resume_reprocess(cli, project, operation, yes, dry_run)
+    else:
+        resume_shift(cli, project, operation, yes, dry_run)
+
+
+def _resume_reprocess(cli: Cli, project: Project, operation: Operation, yes: bool, dry_run: bool) -> None:
+    from anabranch.core.reprocess import explain
+    from anabranch.operate.reprocess import plan_from_record
+
     plan = plan_from_record(operation.plan)
-    _show(explain(plan), asdict(plan), False)
+    show(explain(plan), asdict(plan), False)
     if dry_run:
         return
-    _confirm(yes, f"Send {len(plan.changes)} results to {plan.topic}?")
+    confirm(yes, f"Send {len(plan.changes)} results to {plan.topic}?")
     _apply(cli, project, plan)
 
 
@@ -117,23 +122,3 @@ def _apply(cli: Cli, project: Project, plan: ReprocessPlan) -> None:
     with cli.counting("Sending results") as count:
         sent = apply_reprocess(project, plan, count)
     cli.say(f"{sent} of {len(plan.changes)} results acknowledged by {plan.topic}. anabranch operations {plan.operation}")
-
-
-def _show(lines: Iterable[str], plan: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        write_json(plan)
-    else:
-        for line in lines:
-            typer.echo(line)
-
-
-def _check_answer(yes: bool, dry_run: bool) -> None:
-    if yes and dry_run:
-        raise Misused("--yes and --dry-run contradict each other.", "give one of them")
-    if not (yes or dry_run or sys.stdin.isatty()):
-        raise Misused("without a terminal nobody can be asked.", "--dry-run shows the plan", "--yes goes on")
-
-
-def _confirm(yes: bool, question: str) -> None:
-    if not yes and not typer.confirm(question, err=True):
-        raise Refused("nothing was changed.")

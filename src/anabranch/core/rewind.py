@@ -17,7 +17,7 @@ from anabranch.core.errors import Refused
 from anabranch.core.inventory import Inventory
 from anabranch.core.possible import Verdict, possible_replan, possible_replay
 from anabranch.core.reach import Held, out_of_reach
-from anabranch.core.shift import Shift, SinkPart, fingerprint, shift_from_json
+from anabranch.core.shift import Shift, SinkPart, Untouched, fingerprint, shift_from_json
 
 Mode = Literal["replay", "replan"]
 
@@ -45,7 +45,7 @@ class RewindPlan:
 
     @property
     def is_empty(self) -> bool:
-        return not self.shift.paths
+        return not self.shift.paths and isinstance(self.shift.sink, Untouched)
 
 
 def plan_rewind(

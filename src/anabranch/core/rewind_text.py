@@ -10,6 +10,7 @@ from anabranch.core.harmless import harmless
 from anabranch.core.rewind import RewindPlan
 from anabranch.core.shift import PutBack, Rows, Shift, SinkPart, TakeOut, Untouched
 from anabranch.core.sizes import human_bytes
+from anabranch.core.undo import UndoPlan
 
 _MOST_PARTITIONS = 8
 
@@ -32,11 +33,12 @@ def explain(plan: RewindPlan) -> Iterator[str]:
         yield f"  note        {harmless(note)}"
 
 
-def explain_undo(shift: Shift, of: str, batch: int, newest: int) -> Iterator[str]:
-    yield f"Undo {of}   {shift.operation}"
-    yield f"  batches     {_span(batch, newest)} are put back as they were before the rewind"
-    yield f"  files       {_files(shift)} moved back from {shift.aside}"
-    yield f"  sink        {harmless(sink_words(shift.sink))}"
+def explain_undo(plan: UndoPlan) -> Iterator[str]:
+    yield f"Undo {plan.of}   {plan.shift.operation}"
+    yield f"  checkpoint  {harmless(plan.checkpoint)}"
+    yield f"  batches     {_span(plan.batch, plan.newest)} are put back as they were before the rewind"
+    yield f"  files       {_files(plan.shift)} moved back from {plan.shift.aside}"
+    yield f"  sink        {harmless(sink_words(plan.shift.sink))}"
 
 
 def sink_words(part: SinkPart) -> str:

@@ -18,6 +18,8 @@ from anabranch.core.nearest import did_you_mean
 from anabranch.setup.project import Project
 from anabranch.world.files import read_json, write_whole
 
+_BEGUN = "%Y%m%dT%H%M%S"
+
 
 @dataclass(frozen=True)
 class Operation:
@@ -28,12 +30,18 @@ class Operation:
 
     @property
     def state(self) -> str:
-        return "done" if self.receipt else "not finished"
+        return str(self.receipt.get("outcome", "done")) if self.receipt else "not finished"
+
+    @property
+    def begun_ms(self) -> int:
+        """As its id says."""
+        begun = datetime.strptime(self.id.partition("-")[0], _BEGUN).replace(tzinfo=UTC)
+        return round(begun.timestamp() * 1000)
 
 
 def new_operation_id(kind: str) -> str:
     """Sorts by time, and says what it is."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{kind}-{uuid4().hex[:4]}"
+    return f"{datetime.now(UTC):{_BEGUN}}-{kind}-{uuid4().hex[:4]}"
 
 
 def record_plan(project: Project, operation: str, kind: str, plan: dict[str, Any]) -> None:

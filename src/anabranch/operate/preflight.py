@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from anabranch.core.checkpoint_log import FENCE
 from anabranch.core.errors import Refused
 from anabranch.core.pipeline import Pipeline, Topic
 from anabranch.core.reach import out_of_reach
+from anabranch.operate.code import code_of
+from anabranch.operate.shifting import under_way
 from anabranch.world.checkpoints import Checkpoint
 from anabranch.world.facts import CheckpointFacts, read_facts, write_facts
+from anabranch.world.storage import DirectoryStorage
 from anabranch.world.topics import TopicInfo, Topics
+
+# A fence is one short line; an entry of the log may be large, and is none.
+_FENCE_BYTES = 64 << 10
 
 
 def check_start(pipeline: Pipeline, checkpoint: Path, topics: Topics, shuffle_partitions: str) -> None:
@@ -17,17 +26,38 @@ def check_start(pipeline: Pipeline, checkpoint: Path, topics: Topics, shuffle_pa
     reach = topics.reach(pipeline.source_topic)
     topic_id = topics.topic_id(pipeline.source_topic)
     now = CheckpointFacts(pipeline.source_topic, topic_id, pipeline.window_s, pipeline.watermark_s, shuffle_partitions)
-    _check_facts(pipeline, checkpoint, now)
+    _check_no_operation(pipeline, checkpoint)
+    codes = _check_facts(pipeline, checkpoint, now)
     start = Checkpoint(checkpoint).next_start()
     if gone := list(out_of_reach(start, {pipeline.source_topic: reach})):
         raise Refused(
             f"{pipeline.name} cannot go on where it stopped, and nothing was skipped: {'; '.join(gone)}.",
             _set_aside(checkpoint),
         )
-    write_facts(checkpoint, now)
+    write_facts(checkpoint, replace(now, codes={code_of(pipeline): _next_batch(checkpoint), **codes}))
 
 
-def _check_facts(pipeline: Pipeline, checkpoint: Path, now: CheckpointFacts) -> None:
+def _check_no_operation(pipeline: Pipeline, checkpoint: Path) -> None:
+    """Spark would fail on the fence too, in words that say nothing of it."""
+    storage = DirectoryStorage(checkpoint)
+    planned = Checkpoint(checkpoint).planned_batches()
+    newest = storage.read(f"offsets/{planned[-1]}", _FENCE_BYTES) if planned else None
+    if newest is not None and newest.startswith(FENCE.encode()):
+        operation = under_way(storage) or "an operation"
+        raise Refused(
+            f"{pipeline.name} cannot start: {operation} on its checkpoint is not finished.",
+            f"anabranch resume {operation}   finishes it",
+            f"anabranch undo {operation}   takes it back",
+        )
+
+
+def _next_batch(checkpoint: Path) -> int:
+    planned, committed = Checkpoint(checkpoint).planned_batches(), Checkpoint(checkpoint).committed_batches()
+    return 0 if not planned else planned[-1] + (planned[-1] in committed)
+
+
+def _check_facts(pipeline: Pipeline, checkpoint: Path, now: CheckpointFacts) -> Mapping[str, int]:
+    """Refuses what does not fit; the codes that ran on it so far."""
     before = read_facts(checkpoint) if Checkpoint(checkpoint).exists() else None
     if before is not None and (differences := list(before.differences(now))):
         raise Refused(
@@ -35,6 +65,7 @@ def _check_facts(pipeline: Pipeline, checkpoint: Path, now: CheckpointFacts) -> 
             "set it as it was, in anabranch.toml or on the command line",
             _set_aside(checkpoint),
         )
+    return before.codes if before else {}
 
 
 def _set_aside(checkpoint: Path) -> str:

@@ -7,8 +7,8 @@ Another window, delay or number of shuffle partitions on old state gives wrong r
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from anabranch.world.files import read_json, write_whole
@@ -21,6 +21,8 @@ class CheckpointFacts:
     window_s: float | None
     watermark_s: float | None
     shuffle_partitions: str
+    # Each code that has run on it (operate/code.py) -> the batch that it began with.
+    codes: Mapping[str, int] = field(default_factory=dict)
 
     def differences(self, now: CheckpointFacts) -> Iterator[str]:
         """In words, what is not as it was at the first start."""

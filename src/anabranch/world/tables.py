@@ -75,6 +75,10 @@ def _why_not(table: DeltaTable) -> Iterator[str]:
             yield f"{name} is set on it, so that no row can be taken out from here"
 
 
+def newest_batch(path: str, query_id: str) -> int | None:
+    return DeltaTable(path).transaction_version(query_id)
+
+
 def check_rows_are_kept(rows: Rows) -> None:
     """That an undo will find what it has to put back: a vacuum may have removed the files."""
     _removed(rows)

@@ -1,0 +1,36 @@
+"""What a command is about: a pipeline's checkpoint, or any directory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from anabranch.core.errors import Misused
+from anabranch.core.pipeline import Pipeline, find_pipeline, sink_for, split_target
+from anabranch.setup.project import Project
+
+
+@dataclass(frozen=True)
+class Subject:
+    path: Path
+    # As it was sent to the sink whose checkpoint this is. None: named by its path, so nothing is known of it.
+    pipeline: Pipeline | None
+
+    @property
+    def name(self) -> str:
+        return self.pipeline.name if self.pipeline else str(self.path)
+
+
+def find_subject(project: Project, directory: Path, names: Sequence[str], to: str | None) -> Subject:
+    """A directory that is there wins; so does what is written as a path. Anything else is a pipeline's name."""
+    names, target = split_target(names, to)
+    if len(names) != 1:
+        raise Misused(f"one checkpoint at a time, not {len(names)}.", f"the first alone: {names[0]}")
+    name = names[0]
+    path = directory / name
+    if "/" in name or path.is_dir():
+        return Subject(path, None)
+    pipeline = project.pipeline(find_pipeline(name))
+    pipeline = pipeline.changed(sink=project.placed(sink_for(pipeline, to, target)))
+    return Subject(project.checkpoint(pipeline), pipeline)

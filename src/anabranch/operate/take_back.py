@@ -1,0 +1,137 @@
+"""Carries out rewinds and undos, also interrupted ones: the lease, the journal, the shift, a fresh look, the receipt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from anabranch.core.errors import Failed, Refused
+from anabranch.core.inventory import Inventory
+from anabranch.core.rewind import RewindPlan, plan_from_json, verify, verify_rewind
+from anabranch.core.shift import TakeOut
+from anabranch.core.undo import UndoPlan, plan_undo, undo_from_json
+from anabranch.operate.journal import Operation, new_operation_id, operations, record_plan, record_receipt
+from anabranch.operate.shifting import Progress, Shifting
+from anabranch.setup.project import Project
+from anabranch.world.checkpoint_tree import look_at
+from anabranch.world.history import append_rewind, append_undo
+from anabranch.world.leases import take_lease
+from anabranch.world.storage import DirectoryStorage
+from anabranch.world.tables import DeltaTables, check_rows_are_kept, newest_batch
+
+Plan = RewindPlan | UndoPlan
+# What must hold afterwards, and whether it does.
+Checks = list[tuple[str, bool]]
+
+
+def plan_of(operation: Operation) -> Plan:
+    return plan_from_json(operation.plan) if operation.kind == "rewind" else undo_from_json(operation.plan)
+
+
+def carry_out(project: Project, plan: Plan, progress: Progress) -> Checks:
+    """From the beginning, or from where it was interrupted. What was verified afterwards."""
+    kind, path = ("rewind" if isinstance(plan, RewindPlan) else "undo"), Path(plan.checkpoint)
+    with _lease(plan, kind):
+        record_plan(project, plan.shift.operation, kind, asdict(plan))
+        shifting = _shifting(plan, progress)
+        # Interrupted behind the commit point the query may have run since: then there is nothing left to compare.
+        is_new = not shifting.is_committed()
+        shifting.apply()
+        if plan.pipeline is not None:
+            _write_history(plan, path)
+        checks = _verify(plan) if is_new else []
+        record_receipt(project, plan.shift.operation, {"outcome": "done", "files": len(plan.shift.paths), "verified": checks})
+        if isinstance(plan, UndoPlan):
+            record_receipt(project, plan.of, {"outcome": "undone", "by": plan.shift.operation})
+    if failed := [what for what, holds in checks if not holds]:
+        raise Failed(
+            f"{plan.shift.operation} was carried out, and afterwards this does not hold: {'; '.join(failed)}.",
+            f"anabranch checkpoint {plan.pipeline or plan.checkpoint}",
+        )
+    return checks
+
+
+def _verify(plan: Plan) -> Checks:
+    inventory = _look(plan)
+    return verify_rewind(plan, inventory) if isinstance(plan, RewindPlan) else verify(plan.shift, inventory)
+
+
+def give_up(project: Project, operation: Operation, progress: Progress) -> None:
+    """Takes an operation that did not finish back to where it began."""
+    plan = plan_of(operation)
+    with _lease(plan, "undo"):
+        _shifting(plan, progress).roll_back()
+        record_receipt(project, operation.id, {"outcome": "taken back"})
+
+
+def is_under_way(operation: Operation) -> bool:
+    """Whether it can still be given up: it has no receipt, and the fence did not come down over the new tree."""
+    return operation.receipt is None and not _shifting(plan_of(operation), lambda _done, _total: None).is_committed()
+
+
+def undo_plan(project: Project, operation: Operation) -> UndoPlan:
+    if operation.kind != "rewind":
+        raise Refused(
+            f"{operation.id} is no rewind: there is nothing to put back.",
+            "a reprocess is corrected by another one" if operation.kind == "reprocess" else "rewind again instead",
+        )
+    if operation.state == "undone":
+        raise Refused(f"{operation.id} is undone already.", f"anabranch operations {operation.id}")
+    if operation.state == "taken back":
+        raise Refused(f"{operation.id} was taken back before it finished: there is nothing to undo.")
+    rewind = plan_from_json(operation.plan)
+    if (later := next((one for one in operations(project) if _follows(one, operation)), None)) is not None:
+        raise Refused(f"{later.id} came after it on the same checkpoint.", f"anabranch undo {later.id}   first")
+    plan = plan_undo(rewind, _look(rewind), new_operation_id("undo"))
+    _check_table(rewind)
+    return plan
+
+
+def _follows(one: Operation, operation: Operation) -> bool:
+    """A rewind that began with the tree that this one left."""
+    if one.kind != "rewind" or one.state != "done" or one.plan["checkpoint"] != operation.plan["checkpoint"]:
+        return False
+    return bool(one.plan["shift"]["before"] == operation.plan["shift"]["after"])
+
+
+def _check_table(rewind: RewindPlan) -> None:
+    """A batch may have reached the table and not its commit: the checkpoint does not show it."""
+    if isinstance(rewind.shift.sink, TakeOut):
+        rows = rewind.shift.sink.rows
+        newest = newest_batch(rows.table, rows.query_id)
+        if newest != rows.set_back_to:
+            raise Refused(
+                f"{rewind.shift.operation} cannot be undone, the query has run since: batch {newest} has reached {rows.table}."
+            )
+        check_rows_are_kept(rows)
+
+
+def _shifting(plan: Plan, progress: Progress) -> Shifting:
+    return Shifting(plan.shift, json.dumps(asdict(plan)), DirectoryStorage(Path(plan.checkpoint)), DeltaTables(), progress)
+
+
+def _look(plan: Plan) -> Inventory:
+    return look_at(DirectoryStorage(Path(plan.checkpoint)), measured=True)
+
+
+def _write_history(plan: Plan, checkpoint: Path) -> None:
+    if isinstance(plan, RewindPlan):
+        append_rewind(checkpoint, plan.shift.operation, plan.batch)
+    else:
+        append_undo(checkpoint, plan.of)
+
+
+@contextmanager
+def _lease(plan: Plan, purpose: str) -> Iterator[None]:
+    """Only our own pipelines know leases; of others the user has said that they are stopped, and the journal is exclusive."""
+    if plan.pipeline is None:
+        yield
+        return
+    lease = take_lease(Path(plan.checkpoint), plan.pipeline, purpose)
+    try:
+        yield
+    finally:
+        lease.release()
