@@ -89,16 +89,18 @@ class Project:
         assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
-    def start(self, *command: str, **environment: str) -> Running:
+    def start(self, *command: str, stdin: int = subprocess.DEVNULL, **environment: str) -> Running:
+        """In a process group of its own, as a shell starts it."""
         running = Running(
             subprocess.Popen(
                 [sys.executable, "-m", "anabranch", *command],
                 cwd=self.directory,
-                stdin=subprocess.DEVNULL,
+                stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
                 env={**os.environ, **environment},
+                process_group=0,
             )
         )
         self.started.append(running)
