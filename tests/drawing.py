@@ -6,6 +6,7 @@ import json
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 from anabranch.core.inventory import Inventory, take_inventory
@@ -49,17 +50,30 @@ def inventory_of(tree: Mapping[str, str], path: str = HERE) -> Inventory:
     return take_inventory(path, listing, Drawn(tree))
 
 
+def stored(tree: Mapping[str, str]) -> dict[str, bytes]:
+    """The files of a drawing, byte by byte."""
+    return {path: _zip(text) if path.endswith(".zip") and text else _bytes(text) for path, text in tree.items()}
+
+
 def write_tree(tree: Mapping[str, str], root: Path) -> Path:
     """The same on a disk."""
-    for file, content in tree.items():
+    for file, content in stored(tree).items():
         path = root / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        if file.endswith(".zip") and content:
-            with zipfile.ZipFile(path, "w") as archive:
-                archive.writestr("metadata", content)
-        else:
-            path.write_bytes(content.encode("utf-8", errors="surrogatepass"))
+        path.write_bytes(content)
     return root
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", errors="surrogatepass")
+
+
+def _zip(metadata: str) -> bytes:
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        # Without the time of day: the same drawing gives the same bytes.
+        archive.writestr(zipfile.ZipInfo("metadata"), metadata)
+    return content.getvalue()
 
 
 def without(tree: Mapping[str, str], *paths: str) -> Tree:

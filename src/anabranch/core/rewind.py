@@ -7,7 +7,7 @@ is decided in possible.py, what happens at the sink by whoever knows the sink; n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from anabranch.core.checkpoint_files import LogFiles, parse_state_name
@@ -17,7 +17,7 @@ from anabranch.core.errors import Refused
 from anabranch.core.inventory import Inventory
 from anabranch.core.possible import Verdict, possible_replan, possible_replay
 from anabranch.core.reach import Held, out_of_reach
-from anabranch.core.shift import Shift, SinkPart, Untouched, fingerprint, shift_from_json
+from anabranch.core.shift import Shift, SinkPart, Untouched, fingerprint, pairs_from_json, shift_from_json
 
 Mode = Literal["replay", "replan"]
 
@@ -234,13 +234,10 @@ def _sizes(inventory: Inventory, paths: Sequence[str]) -> Iterator[int]:
             yield inventory.listing.get(directory, {}).get(name, 0)
 
 
-def plan_as_json(plan: RewindPlan) -> dict[str, Any]:
-    return asdict(plan)
-
-
 def plan_from_json(record: Mapping[str, Any]) -> RewindPlan:
     fields = {name: value for name, value in record.items() if name in RewindPlan.__dataclass_fields__}
-    return RewindPlan(**{**fields, "shift": shift_from_json(record["shift"]), "notes": tuple(record["notes"])})
+    read = {"shift": shift_from_json(record["shift"]), "offsets": pairs_from_json(record["offsets"])}
+    return RewindPlan(**{**fields, **read, "notes": tuple(record["notes"])})
 
 
 def verify(shift: Shift, inventory: Inventory) -> list[tuple[str, bool]]:

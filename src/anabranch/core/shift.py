@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from anabranch.core.checkpoint_log import FENCE
@@ -197,10 +197,6 @@ def fingerprint(inventory: Inventory, without: Collection[str] = ()) -> str:
     return digest.hexdigest()
 
 
-def shift_as_json(shift: Shift) -> dict[str, Any]:
-    return asdict(shift)
-
-
 def shift_from_json(record: Mapping[str, Any]) -> Shift:
     return Shift(**{**record, "paths": tuple(record["paths"]), "sink": _sink_part(record["sink"])})
 
@@ -216,8 +212,11 @@ def _sink_part(record: Mapping[str, Any]) -> SinkPart:
 
 
 def _rows(record: Mapping[str, Any]) -> Rows:
-    ranges = {
-        topic: {partition: (int(first), int(end)) for partition, (first, end) in held.items()}
-        for topic, held in record["ranges"].items()
+    return Rows(**{**record, "ranges": pairs_from_json(record["ranges"])})
+
+
+def pairs_from_json(record: Mapping[str, Any]) -> dict[str, dict[str, tuple[int, int]]]:
+    """Topic -> partition -> two offsets: JSON knows no tuples."""
+    return {
+        topic: {partition: (int(one), int(other)) for partition, (one, other) in held.items()} for topic, held in record.items()
     }
-    return Rows(**{**record, "ranges": ranges})

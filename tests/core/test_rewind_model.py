@@ -1,0 +1,268 @@
+"""Rewinds against a storage in memory: a crash at every step, and after any history exactly the old tree or the new one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from anabranch.core.errors import Refused
+from anabranch.core.rewind import Mode, RewindPlan, plan_from_json, plan_rewind, possible, verify_rewind
+from anabranch.core.shift import Rows, Shift, TakeOut, Untouched
+from anabranch.core.undo import plan_undo
+from anabranch.operate.shifting import Shifting
+from anabranch.world.checkpoint_tree import look_at
+from anabranch.world.memory_storage import MemoryStorage
+from tests.crashing import Countdown, Crash, CrashingStorage, CrashingTables, MemoryTables
+from tests.drawing import JOIN, PROVIDERS, commit, draw, offsets, stored
+
+ROWS = Rows("/lake", "op", "query", {"visits": {"0": (0, 9)}}, 9, 1, 8, 3)
+NEVER = 1_000_000
+
+
+def seen(storage: MemoryStorage) -> dict[str, bytes]:
+    """What Spark sees, without the fence."""
+    return {path: content for path, content in storage.files.items() if not path.startswith("_rewind")}
+
+
+def is_fenced(storage: MemoryStorage) -> bool:
+    return look_at(storage).fence is not None
+
+
+def shifting(shift: Shift, storage: Any, tables: Any) -> Shifting:
+    return Shifting(shift, json.dumps({"shift": asdict(shift)}), storage, tables, lambda _done, _total: None)
+
+
+def plan(storage: MemoryStorage, batch: int, mode: Mode, operation: str = "op") -> RewindPlan:
+    inventory = look_at(storage, measured=True)
+    assert possible(inventory, batch, mode).possible
+    return plan_rewind(inventory, batch, mode, operation=operation, sink=TakeOut(ROWS), pipeline=None)
+
+
+def crashed(files: dict[str, bytes], tables: MemoryTables, step: Callable[[Any, Any], None], after: int) -> bool:
+    """Lets a step run on these files until it has done so many things; whether it was cut off."""
+    storage = MemoryStorage({})
+    storage.files = files
+    countdown = Countdown(after)
+    try:
+        step(CrashingStorage(storage, countdown), CrashingTables(tables, countdown))
+    except Crash:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("mode", ["replay", "replan"])
+@pytest.mark.parametrize("batch", [0, 2])
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_crash_at_every_step_and_again_on_the_way_out_leaves_the_old_tree_or_the_new_one(
+    provider: str, batch: int, mode: Mode
+) -> None:
+    before = stored(draw(provider, batches=range(4), stores=JOIN[:2] if provider == "changelog" else ("default",)))
+    shift = plan(MemoryStorage(before), batch, mode).shift
+    whole = MemoryStorage(before)
+    shifting(shift, whole, MemoryTables()).apply()
+    after = seen(whole)
+    assert after != before
+
+    def forward(storage: Any, tables: Any) -> None:
+        shifting(shift, storage, tables).apply()
+
+    def back(storage: Any, tables: Any) -> None:
+        shifting(shift, storage, tables).roll_back()
+
+    steps, cut = 0, True
+    while cut:
+        files, tables = dict(before), MemoryTables()
+        cut = crashed(files, tables, forward, steps)
+        now = MemoryStorage(files)
+        assert is_fenced(now) or seen(now) in (before, after)
+        is_over = f"_rewind/{shift.operation}/fence" in files
+        for way_out, tree, place in ((forward, after, "out"), (back, before, "in")):
+            if way_out is back and is_over:
+                continue
+            # The second crash: at every step for one provider, for the others it never comes.
+            again, is_cut = 0 if (provider, batch) == ("changelog", 2) else NEVER, True
+            while is_cut:
+                files_2, tables_2 = dict(files), MemoryTables(tables.place)
+                is_cut = crashed(files_2, tables_2, way_out, again)
+                now_2 = MemoryStorage(files_2)
+                assert is_fenced(now_2) or seen(now_2) in (before, after)
+                if is_cut:
+                    crashed(files_2, tables_2, way_out, NEVER)
+                assert seen(MemoryStorage(files_2)) == tree
+                assert tables_2.place == place
+                again += 1
+        steps += 1
+    assert steps > 15
+
+
+def test_a_plan_comes_back_from_its_journal_as_it_was() -> None:
+    made = plan(MemoryStorage(stored(draw())), 3, "replay")
+    assert plan_from_json(json.loads(json.dumps(asdict(made)))) == made
+
+
+def test_a_store_that_cannot_create_exclusively_is_refused_and_nothing_changed() -> None:
+    before = stored(draw())
+    storage = MemoryStorage(before, is_exclusive=False)
+    with pytest.raises(Refused, match="cannot create a file exclusively"):
+        shifting(plan(MemoryStorage(before), 3, "replay").shift, storage, MemoryTables()).apply()
+    assert storage.files == before
+
+
+@pytest.mark.parametrize("change", ["offsets/9", "commits/9", "state/0/1/10.changelog"])
+def test_ground_that_moved_since_the_plan_is_refused(change: str) -> None:
+    storage = MemoryStorage(stored(draw()))
+    shift = plan(storage, 3, "replay").shift
+    storage.files[change] = offsets(9).encode()
+    before = dict(storage.files)
+    with pytest.raises(Refused, match="files came or went since"):
+        shifting(shift, storage, MemoryTables()).apply()
+    assert seen(storage) == seen(MemoryStorage(before))
+
+
+def test_a_busy_query_that_writes_while_the_fence_goes_up_is_found_and_left_alone() -> None:
+    class Busy(MemoryStorage):
+        """A query that commits its batch at the moment when the fence is there."""
+
+        def create(self, path: str, content: bytes) -> bool:
+            made = super().create(path, content)
+            if path == "offsets/9":
+                self.files["commits/8"] = commit(8).encode()
+            return made
+
+    tree = stored(draw(committed=range(8)))
+    shift = plan(MemoryStorage(tree), 3, "replay").shift
+    storage = Busy(tree)
+    with pytest.raises(Refused, match="make sure that no query runs on it"):
+        shifting(shift, storage, MemoryTables()).apply()
+    assert seen(storage) == tree | {"commits/8": commit(8).encode()}
+
+
+def test_a_second_operation_waits_for_the_first() -> None:
+    storage = MemoryStorage(stored(draw()))
+    first, second = plan(storage, 3, "replay").shift, plan(storage, 4, "replay", "other").shift
+    assert crashed(storage.files, MemoryTables(), lambda s, t: shifting(first, s, t).apply(), 5)
+    with pytest.raises(Refused, match="op is not finished on this checkpoint"):
+        shifting(second, storage, MemoryTables()).apply()
+
+
+def matter(tree: dict[str, bytes]) -> dict[str, bytes]:
+    """Without what a rewind leaves because Spark takes no harm from it: SSTs that no zip names, and what an operator is."""
+    return {path: text for path, text in tree.items() if "/SSTs/" not in path and not path.startswith("state/0/_metadata")}
+
+
+class Timelines(RuleBasedStateMachine):
+    """Runs, rewinds, crashes, resumes, undos in any order. The oracle remembers the tree as it was when each batch began."""
+
+    @initialize(provider=st.sampled_from(PROVIDERS))
+    def begin(self, provider: str) -> None:
+        self.provider, self.timeline, self.number = provider, 0, 0
+        self.storage = MemoryStorage({})
+        self.tree: dict[str, bytes] = {}
+        # Batch -> the tree before it was planned, and when it was planned.
+        self.began: dict[int, tuple[dict[str, bytes], dict[str, bytes]]] = {}
+        self.next = 0
+        self.done: RewindPlan | None = None
+        self.open: tuple[Shift, dict[str, bytes], dict[str, bytes]] | None = None
+        self.run(3)
+
+    @precondition(lambda self: self.open is None)
+    @rule(count=st.integers(1, 2))
+    def run(self, count: int) -> None:
+        self.timeline += 1
+        for batch in range(self.next, self.next + count):
+            drawn = stored(draw(self.provider, batches=range(batch + 1), base_every=3))
+            new = {path: content for path, content in drawn.items() if path not in self.storage.files}
+            # In Spark's order: who the query is and where it began, the plan of the batch, what the batch does.
+            self._write(new, lambda path: path.startswith(("metadata", ".metadata", "sources/")))
+            # A batch that is replayed is planned already.
+            own = (f"offsets/{batch}", f"offsets/.{batch}.crc")
+            before = {path: text for path, text in seen(self.storage).items() if path not in own}
+            self._write(new, lambda path: path.startswith("offsets/"))
+            self.began[batch] = (before, dict(seen(self.storage)))
+            self._write(new, lambda _path: True)
+        self.next += count
+        self.tree, self.done = dict(seen(self.storage)), None
+
+    def _write(self, files: dict[str, bytes], is_now: Callable[[str], bool]) -> None:
+        held = self.storage.files
+        held |= {path: text + self._mark(path) for path, text in files.items() if path not in held and is_now(path)}
+
+    def _mark(self, path: str) -> bytes:
+        """So that a file of an abandoned timeline can be told from the one that was written again."""
+        return f"\n{self.timeline}".encode() if path.endswith((".changelog", ".delta", ".snapshot")) else b""
+
+    def _plan(self, data: st.DataObject) -> tuple[RewindPlan, dict[str, bytes]]:
+        inventory = look_at(self.storage, measured=True)
+        mode: Mode = data.draw(st.sampled_from(["replay", "replan"]))
+        within = [number for number in inventory.batches if possible(inventory, number, mode).possible]
+        batch = data.draw(st.sampled_from(within))
+        self.number += 1
+        made = plan_rewind(inventory, batch, mode, operation=f"op{self.number}", sink=Untouched(""), pipeline=None)
+        before, planned = self.began[batch]
+        return made, planned if mode == "replay" else before
+
+    @precondition(lambda self: self.open is None and self.next > 0)
+    @rule(data=st.data(), after=st.one_of(st.just(NEVER), st.integers(0, 60)))
+    def rewind(self, data: st.DataObject, after: int) -> None:
+        made, expected = self._plan(data)
+        self._shift(made.shift, expected, after)
+        if self.open is None:
+            assert all(holds for _, holds in verify_rewind(made, look_at(self.storage, measured=True)))
+        self.done, self.undone_tree = made, self.tree if self.open else self.before
+        self.next = made.batch
+
+    def _shift(self, shift: Shift, expected: dict[str, bytes], after: int) -> None:
+        self.before = self.tree
+        if crashed(self.storage.files, MemoryTables(), lambda s, t: shifting(shift, s, t).apply(), after):
+            self.open = (shift, self.tree, expected)
+        else:
+            self.tree = expected
+
+    @precondition(lambda self: self.open is not None)
+    @rule(after=st.one_of(st.just(NEVER), st.integers(0, 60)), is_forward=st.booleans())
+    def go_on(self, after: int, is_forward: bool) -> None:
+        assert self.open is not None
+        shift, before, expected = self.open
+        if f"_rewind/{shift.operation}/fence" in self.storage.files:
+            is_forward = True
+        if f"_rewind/{shift.operation}/fence.rolled-back" in self.storage.files:
+            is_forward = False
+        way = (lambda s, t: shifting(shift, s, t).apply()) if is_forward else (lambda s, t: shifting(shift, s, t).roll_back())
+        if not crashed(self.storage.files, MemoryTables(), way, after):
+            self.tree, self.open = expected if is_forward else before, None
+            inventory = look_at(self.storage, measured=True)
+            self.next = inventory.next_batch
+            self.done = self.done if is_forward and self.done and self.done.shift == shift else None
+
+    @precondition(lambda self: self.open is None and self.done is not None)
+    @rule(after=st.one_of(st.just(NEVER), st.integers(0, 60)))
+    def undo(self, after: int) -> None:
+        assert self.done is not None
+        self.number += 1
+        made = plan_undo(self.done, look_at(self.storage, measured=True), f"undo{self.number}")
+        self._shift(made.shift, self.undone_tree, after)
+        self.done = None
+        if self.open is None:
+            self.next = look_at(self.storage, measured=True).next_batch
+
+    @invariant()
+    def the_tree_is_the_old_one_or_the_new_one_or_no_query_starts(self) -> None:
+        if not hasattr(self, "storage") or not self.began:
+            return
+        if self.open is None:
+            assert matter(seen(self.storage)) == matter(self.tree)
+            assert "_rewind/journal.json" not in self.storage.files
+        else:
+            _, before, after = self.open
+            assert is_fenced(self.storage) or matter(seen(self.storage)) in (matter(before), matter(after))
+
+
+TestTimelines = Timelines.TestCase
+TestTimelines.settings = settings(max_examples=150, stateful_step_count=20, deadline=None, phases=[Phase.generate])
