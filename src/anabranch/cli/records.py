@@ -8,6 +8,7 @@ import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from select import select
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,8 +21,11 @@ from anabranch.core.harmless import harmless
 if TYPE_CHECKING:
     from anabranch.world.records import Received
 
-# A pasted text arrives in one read; a file of any size in parts of this.
+# A file of any size arrives in parts of this.
 _READ_BYTES = 1 << 20
+# A terminal gives one line at a time, also of a pasted text. Lines that follow within this time belong together: long enough
+# to press Enter behind a pasted text that ends without one, shorter than it takes to type a line.
+_PASTE_PAUSE_S = 0.5
 
 
 def produce(
@@ -56,28 +60,46 @@ def produce(
 
 
 def _groups(files: list[Path]) -> Iterator[list[bytes]]:
-    """Lines that arrived together. A line that is cut by a read waits for its rest."""
     if not files:
-        yield from _lines_of(sys.stdin.fileno())
+        yield from lines_of(sys.stdin.fileno())
     for file in files:
         try:
             descriptor = os.open(file, os.O_RDONLY)
         except OSError as error:
             raise Misused(f"{file} cannot be read: {error.strerror}.") from None
         try:
-            yield from _lines_of(descriptor)
+            yield from lines_of(descriptor)
         finally:
             os.close(descriptor)
 
 
-def _lines_of(descriptor: int) -> Iterator[list[bytes]]:
+def lines_of(descriptor: int) -> Iterator[list[bytes]]:
+    """Lines that arrived together. A line that is cut by a read waits for its rest."""
     rest = b""
-    while chunk := os.read(descriptor, _READ_BYTES):
+    for chunk in _pasted(descriptor) if os.isatty(descriptor) else _read(descriptor):
         *lines, rest = (rest + chunk).split(b"\n")
         if whole := _not_empty(lines):
             yield whole
     if last := _not_empty([rest]):
         yield last
+
+
+def _read(descriptor: int) -> Iterator[bytes]:
+    while chunk := os.read(descriptor, _READ_BYTES):
+        yield chunk
+
+
+def _pasted(terminal: int) -> Iterator[bytes]:
+    """Reads of a terminal that followed each other, as one."""
+    reads = _read(terminal)
+    for chunk in reads:
+        while select([terminal], [], [], _PASTE_PAUSE_S)[0]:
+            more = next(reads, None)
+            if more is None:  # Ctrl-D, which a terminal tells only once
+                yield chunk
+                return
+            chunk += more
+        yield chunk
 
 
 def _not_empty(lines: list[bytes]) -> list[bytes]:
