@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,6 +19,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from anabranch.flow.event import decode
+from anabranch.flow.plain import plain_time
+from anabranch.generate.recipe import Recipe
+from anabranch.generate.visits import visits
 
 RECORDS = (
     "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, timestampType INT, "
@@ -468,6 +472,26 @@ def test_each_record_is_parsed_once_however_its_columns_are_used(spark: SparkSes
     counted = used.groupBy(F.window("event_time", "10 minutes"), "browser").count()
     for frame in (events, used.select("*", F.upper("page")), counted):
         assert optimized_plan(frame).count("from_json(StructField(event_id,StringType") == 1
+
+
+def test_plain_records_decode_as_the_parser_would_have_it(spark: SparkSession) -> None:
+    """A blank in front makes any record odd, and means nothing in JSON: both ways must say the same."""
+    values = [value for value in [*(case.value for case in CASES), *random_values()] if value and value.startswith(b"{")]
+    both = [
+        in_utc(decode(records(spark, list(each)), zone=ZONE, future_tolerance_s=HOUR_S).drop("value"))
+        for each in (values, [b" " + value for value in values])
+    ]
+    assert len(values) > 800
+    assert both[0] == both[1]
+
+
+def test_usual_records_are_plain(spark: SparkSession) -> None:
+    """Else each would go the slow way, and nobody would see it."""
+    usual: list[bytes | None] = [made.value for made in islice(visits(Recipe()), 100)]
+    usual += [case.value for case in GOOD if case.name in ("all fields", "seed 001", "seed 004", "other letters as bytes")]
+    times = records(spark, usual).select(plain_time(F.col("value").cast("string")))
+    assert len(usual) == 104
+    assert all(row[0] for row in times.collect())
 
 
 def test_the_jvm_compiles_what_every_record_goes_through(spark: SparkSession) -> None:

@@ -30,6 +30,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from anabranch.flow.plain import plain_field, plain_instant, plain_time
+
 # The problems, in the order in which they are judged: the first that applies is the record's problem. They are kept in
 # the lake and counted by users: never reword one.
 NULL_VALUE: Final = "null value"  # a tombstone; from_json makes a row of nulls of it
@@ -71,31 +73,34 @@ _END_S: Final = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
 def decode(records: DataFrame, *, zone: str, future_tolerance_s: float | None) -> DataFrame:
     """The events of Kafka records. A time without a zone is in `zone`; a tolerance of None lets any future pass.
 
-    Three steps, each behind a barrier: parse; test what every record must be tested for; and find out what is wrong, asked
-    only of suspects. Apart, because the JVM does not compile methods of more than 8,000 bytes: one step took twice as long.
+    Most records are plain (plain.py): nothing but their time can be wrong. The odd ones are parsed and asked all questions.
     """
     kept = records.select("timestamp", *_COORDINATES, *(name for name in _BYTES if name in records.columns))
-    parsed = _behind_barrier(kept, F.from_json(_text(), _SCHEMA, _STRICT))
-    tested = _behind_barrier(parsed, F.struct(*(column.alias(name) for name, column in _tested(zone).items())))
-    judged = _behind_barrier(tested, F.struct(_broken(), _no_instant(), _wrong_type()))
-    in_range = (F.col("_instant") >= F.timestamp_seconds(F.lit(0))) & (F.col("_instant") < F.timestamp_seconds(F.lit(_END_S)))
+    looked_at = _behind_barrier(kept, F.array(F.struct(plain_time(_text()).alias("_plain_time"))))
+    plain = F.when(~_is_odd(), plain_instant(F.col("_plain_time"), zone))
+    timed = _behind_barrier(looked_at, F.array(F.struct(plain.alias("_plain_instant"))))
+    judged = _behind_barrier(timed, F.when(_is_odd(), _odd(zone)))
+    instant = F.coalesce("_plain_instant", "_instant")
+    in_range = (instant >= F.timestamp_seconds(F.lit(0))) & (instant < F.timestamp_seconds(F.lit(_END_S)))
+    not_a_time = F.when(instant.isNull(), EVENT_TIME_IS_NOT_A_TIME)
+    wrong_instant = _wrong_instant(instant, in_range, future_tolerance_s)
     return judged.select(
-        F.when(F.col("_broken").isNull() & in_range, F.col("_instant")).alias("event_time"),
-        *("event_id", "visit_id", "_user_id", "page", "browser"),
-        F.coalesce("_broken", "_no_instant", _wrong_instant(in_range, future_tolerance_s), "_wrong_type").alias("problem"),
+        F.when(F.col("_broken").isNull() & in_range, instant).alias("event_time"),
+        *(_field(name).alias(name) for name in ("event_id", "visit_id", "user_id", "page", "browser")),
+        F.coalesce("_broken", "_no_instant", not_a_time, wrong_instant, "_wrong_type").alias("problem"),
         *_COORDINATES,
         F.col("timestamp").alias("record_time"),
         *(name for name in _BYTES if name in records.columns),
-    ).withColumnRenamed("_user_id", "user_id")
+    )
 
 
-def _behind_barrier(frame: DataFrame, struct: Column) -> DataFrame:
-    """The frame with the struct's fields, evaluated once.
+def _behind_barrier(frame: DataFrame, structs: Column) -> DataFrame:
+    """The frame with the fields of the one struct, evaluated once; nulls where there is none.
 
     Spark would copy a plain column's expression into every filter and column that uses it: `problem is null` alone would
     parse each record many times over. It cannot do that to what comes out of a generator.
     """
-    return frame.select("*", F.inline(F.array(struct)))
+    return frame.select("*", F.inline_outer(structs))
 
 
 def _text() -> Column:
@@ -106,26 +111,59 @@ def _text_but_last_byte() -> Column:
     return F.substring("value", F.lit(1), F.octet_length("value") - 1).cast("string")
 
 
-def _tested(zone: str) -> dict[str, Column]:
-    """The time, the spellings made one, and cheap tests that raise suspicion."""
-    time, user_id = (F.coalesce(name, _SPELLINGS[name]) for name in ("event_time", "user_id"))
-    looks = (_looks_typed(user_id if name == "user_id" else F.col(name), name) for name in (*IDS, *TEXTS))
-    values = sum((F.col(name).isNotNull().cast("int") for name in _READ), F.lit(0))
-    return {
-        "_user_id": user_id,
-        "_time": time,
+def _is_odd() -> Column:
+    return F.coalesce(F.col("_plain_time"), F.lit("")) == ""
+
+
+def _is_not_utf8() -> Column:
+    """Asked once, where it is compiled: interpreted, Spark looks the function up anew for each record."""
+    return F.col("_plain_time").isNull()
+
+
+def _field(name: str) -> Column:
+    """Outside of the barriers: Spark leaves out what nobody asks for."""
+    return F.when(_is_odd(), F.col(f"_{name}")).otherwise(plain_field(_text(), *_spellings(name)))
+
+
+def _spellings(name: str) -> list[str]:
+    return [name, *([_SPELLINGS[name]] if name in _SPELLINGS else [])]
+
+
+def _odd(zone: str) -> Column:
+    """What an odd record says and what is wrong with it, as an array of one struct.
+
+    Each step is a lambda over an array of one, which gives names to what was computed before. Lambdas are interpreted, so
+    that what few records need does not make large what is compiled for all: methods of more than 8,000 bytes never are.
+    """
+    parsed = F.array(F.from_json(_text(), _SCHEMA, _STRICT))
+    tested = F.transform(parsed, lambda event: _tested(event, zone))
+    return F.transform(tested, _judged)
+
+
+def _tested(event: Column, zone: str) -> Column:
+    """The fields, their spellings made one, the time, and cheap tests that raise suspicion."""
+    fields = {name: F.coalesce(*(event[spelling] for spelling in _spellings(name))) for name in (*TEXTS, *IDS)}
+    time = F.coalesce(*(event[spelling] for spelling in _spellings("event_time")))
+    values = sum((event[name].isNotNull().cast("int") for name in _READ), F.lit(0))
+    is_corrupt = event["_corrupt"].isNotNull()
+    columns = {
+        **{f"_{name}": column for name, column in fields.items()},
+        "time": time,
         "_instant": _instant(time, zone),
-        "_is_corrupt": F.col("_corrupt").isNotNull(),
-        "_is_doubtful": F.col("_corrupt").isNotNull()
-        | time.isNull()
-        | ~F.is_valid_utf8(_text())
-        | F.contains(_text(), F.lit("\\u")),
+        "is_corrupt": is_corrupt,
+        "is_doubtful": is_corrupt | time.isNull() | _is_not_utf8() | F.contains(_text(), F.lit("\\u")),
         # A brace before the last byte: the object may end before the record does. (Bytes: counting characters is slow.)
-        "_has_inner_brace": F.contains(_text_but_last_byte(), F.lit("}")) | ~F.endswith(_text(), F.lit("}")),
+        "has_inner_brace": F.contains(_text_but_last_byte(), F.lit("}")) | ~F.endswith(_text(), F.lit("}")),
         # As many keys as values read: none can be there twice.
-        "_has_other_keys": F.size(F.json_object_keys(_text())) != values,
-        "_has_typed_look": reduce(or_, looks),
+        "has_other_keys": F.size(F.json_object_keys(_text())) != values,
     }
+    return F.struct(*(column.alias(name) for name, column in columns.items()))
+
+
+def _judged(tested: Column) -> Column:
+    fields = (tested[f"_{name}"].alias(f"_{name}") for name in (*TEXTS, *IDS))
+    problems = {"_broken": _broken(tested), "_no_instant": _no_instant(tested), "_wrong_type": _wrong_type(tested)}
+    return F.struct(*fields, tested["_instant"].alias("_instant"), *(column.alias(name) for name, column in problems.items()))
 
 
 def _instant(text: Column, zone: str) -> Column:
@@ -135,23 +173,23 @@ def _instant(text: Column, zone: str) -> Column:
     return F.coalesce(whole.try_cast("timestamp"), F.regexp_replace(whole, "^(.{16})", "$1:00").try_cast("timestamp"))
 
 
-def _broken() -> Column:
+def _broken(tested: Column) -> Column:
     """Why the record as a whole cannot be trusted."""
     text, keys = _text(), F.json_object_keys(_text())
-    said = F.concat_ws("", *TEXTS, "visit_id", "_user_id", "_time")
+    said = F.concat_ws("", *(tested[f"_{name}"] for name in (*TEXTS, *IDS)), tested["time"])
     doubts = (
         F.when(text.isNull(), NULL_VALUE)
         .when(text.rlike(r"^[ \t\r\n]*\z"), EMPTY_RECORD)
-        .when(~F.is_valid_utf8(text), NOT_UTF8)
+        .when(_is_not_utf8(), NOT_UTF8)
         .when(F.contains(said, F.lit("\0")), NUL_CHARACTER)
-        .when(F.col("_is_corrupt"), _unreadable(text))
+        .when(tested["is_corrupt"], _unreadable(text))
         .when(F.contains(said, F.lit("?")) & _has_lone_surrogate(text), LONE_SURROGATE)
     )
     return F.coalesce(
-        F.when(F.col("_is_doubtful"), doubts),
-        F.when(F.col("_has_inner_brace") & _goes_on(text, keys), MORE_THAN_ONE_OBJECT),
-        F.when(F.col("_has_other_keys") & (F.size(F.array_distinct(keys)) < F.size(keys)), DUPLICATE_KEY),
-    ).alias("_broken")
+        F.when(tested["is_doubtful"], doubts),
+        F.when(tested["has_inner_brace"] & _goes_on(text, keys), MORE_THAN_ONE_OBJECT),
+        F.when(tested["has_other_keys"] & (F.size(F.array_distinct(keys)) < F.size(keys)), DUPLICATE_KEY),
+    )
 
 
 def _unreadable(text: Column) -> Column:
@@ -178,31 +216,31 @@ def _goes_on(text: Column, keys: Column) -> Column:
     return F.coalesce(F.size(F.json_object_keys(stretched)) == F.size(keys), F.lit(False))
 
 
-def _no_instant() -> Column:
-    text = F.col("_time")
+def _no_instant(tested: Column) -> Column:
+    text = tested["time"]
     reason = (
         F.when(text.isNull(), NO_EVENT_TIME)
         .when(text.rlike(_NUMBER), EVENT_TIME_IS_A_NUMBER)
         .when(text.rlike(_WIDE_YEAR), EVENT_TIME_OUT_OF_RANGE)
         .otherwise(EVENT_TIME_IS_NOT_A_TIME)
     )
-    return F.when(F.col("_instant").isNull(), reason).alias("_no_instant")
+    return F.when(tested["_instant"].isNull(), reason)
 
 
-def _wrong_instant(in_range: Column, future_tolerance_s: float | None) -> Column:
+def _wrong_instant(instant: Column, in_range: Column, future_tolerance_s: float | None) -> Column:
     outside = F.when(~in_range, EVENT_TIME_OUT_OF_RANGE)
     if future_tolerance_s is None:
         return outside
     # As doubles, exact for centuries: a long could overflow, which throws.
-    ahead_us = F.unix_micros("_instant").cast("double") - F.unix_micros("timestamp").cast("double")
+    ahead_us = F.unix_micros(instant).cast("double") - F.unix_micros("timestamp").cast("double")
     return outside.when(ahead_us > future_tolerance_s * 1e6, EVENT_TIME_IN_THE_FUTURE)
 
 
-def _wrong_type() -> Column:
+def _wrong_type(tested: Column) -> Column:
     """The first field that is neither a string nor what else it may be. In a schema of strings, Spark writes any value out."""
-    columns = {name: F.col("_user_id" if name == "user_id" else name) for name in (*IDS, *TEXTS)}
-    wrong = (F.when(_looks_typed(column, name) & ~_is_string(name), WRONG_TYPE + name) for name, column in columns.items())
-    return F.when(F.col("_has_typed_look"), F.coalesce(*wrong)).alias("_wrong_type")
+    return F.coalesce(
+        *(F.when(_looks_typed(tested[f"_{name}"], name) & ~_is_string(name), WRONG_TYPE + name) for name in (*IDS, *TEXTS))
+    )
 
 
 def _looks_typed(text: Column, name: str) -> Column:
@@ -214,6 +252,5 @@ def _looks_typed(text: Column, name: str) -> Column:
 
 
 def _is_string(name: str) -> Column:
-    spellings = [name, *([_SPELLINGS[name]] if name in _SPELLINGS else [])]
-    types = (F.schema_of_variant(F.from_json(_text(), f"{spelling} VARIANT")[spelling]) for spelling in spellings)
+    types = (F.schema_of_variant(F.from_json(_text(), f"{spelling} VARIANT")[spelling]) for spelling in _spellings(name))
     return F.coalesce(*(F.nullif(type_, F.lit("VOID")) for type_ in types)) == "STRING"
