@@ -1,10 +1,10 @@
 # Everything a newcomer needs: `make demo` and `make test`. Each makes what it needs, once.
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := src tests
+SOURCES := src tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test install check clean
+.PHONY: help demo test install check bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1|/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -19,6 +19,9 @@ check: .venv/ready ## lint and types alone
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/mypy
+
+bench: .venv/ready ## measure beside the plain way, 15 minutes; CASES="throughput sessions" for some
+	@$(BIN)/python -m benchmarks $(CASES)
 
 install: .venv/ready ## set up .venv and the jars, nothing else
 

@@ -1,0 +1,15 @@
+"""The cases, in the order in which they run. A new one is a file here with a `CASE`, and its name in this list."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from benchmarks.case import Case
+
+NAMES = ("throughput", "small_batch", "reprocess", "sessions", "open_visits")
+
+
+def load_case(name: str) -> Case:
+    """Only the measuring process needs pyspark, but a case is small: both sides load it by its name."""
+    case: Case = import_module(f"benchmarks.cases.{name}").CASE
+    return case

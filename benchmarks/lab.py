@@ -1,0 +1,71 @@
+"""The ground that all cases stand on: a project in a temporary directory, its broker, and topics of generated visits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from anabranch.broker.embedded import start_broker, stop_broker
+from anabranch.generate.pace import Pace
+from anabranch.generate.recipe import Recipe
+from anabranch.generate.send import send
+from anabranch.generate.visits import Made, visits
+from anabranch.operate.kafka import kafka_of
+from anabranch.setup.jars import ensure_jars
+from anabranch.setup.project import open_project
+from anabranch.world.topics import Topics
+
+Say = Callable[[str], None]
+
+# As many as this machine has cores, at the least: with one partition one core would read.
+PARTITIONS = 2
+VISITS = 500_000
+SESSION_VISITS = 100_000
+OPEN_VISITS = 1_000_000
+# 24 hours of event time in all: the lake of the reprocess case.
+_SPACING_S = 24 * 3600 / VISITS
+# Where results go, so that both ways write to a topic of the same kind.
+RESULT_TOPICS = ("visits_counter", "browser-stats-stateful")
+
+
+@contextmanager
+def laboratory(say: Say) -> Iterator[Path]:
+    """A directory with a running broker; both are gone afterwards."""
+    with TemporaryDirectory(prefix="anabranch-bench-", ignore_cleanup_errors=True) as name:
+        directory = Path(name)
+        project = open_project(directory)
+        say("Starting Kafka ...")
+        start_broker(project.broker_dir, 0, ensure_jars("broker"))
+        try:
+            _fill(directory, say)
+            yield directory
+        finally:
+            stop_broker(project.broker_dir)
+
+
+def _fill(directory: Path, say: Say) -> None:
+    properties = kafka_of(open_project(directory)).for_python
+    topics = Topics(properties)
+    recipe = Recipe(spacing_s=_SPACING_S)
+    contents: dict[str, Iterator[Made]] = {
+        "visits": islice(visits(recipe), VISITS),
+        "visits_sessions_in": islice(visits(replace(recipe, spacing_s=0.1)), SESSION_VISITS),
+        "visits_open_in": islice(_one_page_each(), OPEN_VISITS),
+    }
+    for name in RESULT_TOPICS:
+        topics.create(name, PARTITIONS)
+    for name, records in contents.items():
+        topics.create(name, PARTITIONS)
+        sent = send(properties, name, records, pace=Pace(allow_future=True))
+        say(f"{name}: {sent.acknowledged:,} visits sent.")
+
+
+def _one_page_each() -> Iterator[Made]:
+    """Every record opens a visit, and the event clock all but stands still: no visit ends."""
+    for number, made in enumerate(visits(Recipe(seed=1, spacing_s=1e-6))):
+        old, new = f'"visit_id":"{made.visit_id}"', f'"visit_id":"open_{number}"'
+        yield made._replace(value=made.value.replace(old.encode(), new.encode()), key=b"open_%d" % number)
