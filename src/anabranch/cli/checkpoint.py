@@ -31,18 +31,20 @@ def checkpoint(
     """
     from anabranch.cli.checkpoint_text import write_batch, write_checkpoint
     from anabranch.core.checkpoint_report import as_json as report
-    from anabranch.operate.subject import find_subject
+    from anabranch.operate.subject import find_subject, held_for
 
     cli = cli_of(context)
-    inventory = open_checkpoint(find_subject(cli.project(), cli.directory, names, to).path)
+    project = cli.project()
+    subject = find_subject(project, cli.directory, names, to)
+    inventory, held = open_checkpoint(subject.path), held_for(project, subject)
     if batch is not None:
         _check_batch(inventory, batch)
     if as_json:
-        write_json(_encodable(report(inventory, None if batch is None else [batch])))
+        write_json(_encodable(report(inventory, None if batch is None else [batch], held)))
     elif batch is not None:
-        write_batch(inventory, batch)
+        write_batch(inventory, batch, held)
     else:
-        write_checkpoint(inventory, every=every)
+        write_checkpoint(inventory, held, every=every)
 
 
 def _encodable(value: Any) -> Any:

@@ -24,6 +24,7 @@ from anabranch.core.findings import findings
 from anabranch.core.harmless import harmless
 from anabranch.core.inventory import Inventory
 from anabranch.core.possible import Verdict
+from anabranch.core.reach import Held
 from anabranch.core.sizes import human_bytes
 
 # A screen's worth; reading them takes no time.
@@ -34,12 +35,12 @@ _MOST_PARTITIONS = 4
 _WIDTH = 100
 
 
-def write_checkpoint(inventory: Inventory, *, every: bool) -> None:
+def write_checkpoint(inventory: Inventory, held: Held | None = None, *, every: bool) -> None:
     shown = inventory.batches if every else inventory.batches[-NEWEST:]
     _write(inventory.path, _about(inventory), "")
     if shown:
         columns = ("batch", "planned", "watermark", "committed", "rows", "read", "rewind")
-        _table(columns, [_batch_row(view_batch(inventory, batch)) for batch in shown])
+        _table(columns, [_batch_row(view_batch(inventory, batch, held)) for batch in shown])
         if len(shown) < len(inventory.batches):
             older = len(inventory.batches) - len(shown)
             _write(f"... and {older:,} older, from {inventory.batches[0]}: --all shows them.")
@@ -47,7 +48,7 @@ def write_checkpoint(inventory: Inventory, *, every: bool) -> None:
         _write("No batch was planned here yet.")
     _write("")
     _write_operators(inventory)
-    _write(_horizon(inventory), "")
+    _write(_horizon(inventory, held), "")
     _write_findings(findings(inventory, None if every else shown), every)
 
 
@@ -119,14 +120,15 @@ def _operator_row(operator: OperatorView) -> tuple[str, ...]:
     return (str(operator.id), operator.name or "?", operator.provider, stores, *counts)
 
 
-def _horizon(inventory: Inventory) -> str:
-    horizon = view_horizon(inventory)
+def _horizon(inventory: Inventory, held: Held | None) -> str:
+    horizon = view_horizon(inventory, held)
     if horizon is None:
         return "No batch can be rewound to." if inventory.batches else "There is nothing to rewind."
     when = f", planned {horizon.planned_at}" if horizon.planned_at else ""
     span = f", {format_duration(horizon.span_ms / 1000)} before the newest" if horizon.span_ms else ""
     size = f"; the state kept for it takes {human_bytes(horizon.state_bytes)}" if inventory.operators else ""
-    return f"One can go back to batch {horizon.batch}{when}{span}{size}. Whether the source still has its data is not in here."
+    source = "Kafka still has its data" if held else "Whether the source still has its data is not in here"
+    return f"One can go back to batch {horizon.batch}{when}{span}{size}. {source}."
 
 
 def _write_findings(found: Sequence[Finding], every: bool) -> None:
@@ -145,9 +147,9 @@ def _write_findings(found: Sequence[Finding], every: bool) -> None:
             _write(f"  ... and {count - _MOST_OF_A_KIND:,} more [{code}]: --all shows them.")
 
 
-def write_batch(inventory: Inventory, batch: int) -> None:
+def write_batch(inventory: Inventory, batch: int, held: Held | None = None) -> None:
     """One batch in full."""
-    view, entry, commit = view_batch(inventory, batch), inventory.offset_entry(batch), inventory.commit_entry(batch)
+    view, entry, commit = view_batch(inventory, batch, held), inventory.offset_entry(batch), inventory.commit_entry(batch)
     after = instant(commit.next_watermark_ms) if commit else None
     _write(f"batch {batch} of {inventory.path}")
     _write(f"planned    {view.planned_at or '?'}", f"committed  {'yes' if view.committed else 'no'}")
@@ -160,8 +162,8 @@ def write_batch(inventory: Inventory, batch: int) -> None:
         _write(*(f"  {line}" for line in (*verdict.why_not, *verdict.notes)))
     for operator in inventory.operators:
         for store in operator.stores:
-            held = ", ".join(file.name for file in store.versions.get(batch, ())) or "no file"
-            _write(f"state before it, {store.words}: {held}")
+            kept = ", ".join(file.name for file in store.versions.get(batch, ())) or "no file"
+            _write(f"state before it, {store.words}: {kept}")
     _write(*(f"conf       {name}={value}" for name, value in (entry.conf if entry else {}).items()))
     _write_findings(findings(inventory, [batch]), every=True)
 

@@ -15,6 +15,7 @@ from anabranch.core.findings import findings
 from anabranch.core.instants import iso_utc
 from anabranch.core.inventory import Inventory, Operator
 from anabranch.core.possible import Verdict, oldest_possible, possible_replan, possible_replay
+from anabranch.core.reach import Held
 
 # 9999-12-31T23:59:59.999Z: beyond it a calendar ends, and a log that says so is damaged.
 _LAST_MS = 253_402_300_799_999
@@ -63,7 +64,7 @@ class Horizon:
     state_bytes: int
 
 
-def view_batch(inventory: Inventory, batch: int) -> BatchView:
+def view_batch(inventory: Inventory, batch: int, held: Held | None = None) -> BatchView:
     entry = inventory.offset_entry(batch)
     return BatchView(
         id=batch,
@@ -71,8 +72,8 @@ def view_batch(inventory: Inventory, batch: int) -> BatchView:
         watermark=instant(entry.watermark_ms) if entry else None,
         committed=batch in inventory.commits,
         sources=inventory.ranges(batch),
-        replay=possible_replay(inventory, batch),
-        replan=possible_replan(inventory, batch),
+        replay=possible_replay(inventory, batch, held),
+        replan=possible_replan(inventory, batch, held),
     )
 
 
@@ -103,9 +104,9 @@ def provider_of(stores: tuple[StoreFiles, ...]) -> str:
     return "RocksDB" if kinds else "unknown"
 
 
-def view_horizon(inventory: Inventory) -> Horizon | None:
+def view_horizon(inventory: Inventory, held: Held | None = None) -> Horizon | None:
     """None: no batch can be taken back to."""
-    oldest = oldest_possible(inventory)
+    oldest = oldest_possible(inventory, held)
     if oldest is None or inventory.newest is None:
         return None
     first, last = inventory.offset_entry(oldest), inventory.offset_entry(inventory.newest)
@@ -134,14 +135,15 @@ def formats(inventory: Inventory) -> dict[str, int | None]:
     }
 
 
-def as_json(inventory: Inventory, batches: Sequence[int] | None = None) -> dict[str, Any]:
+def as_json(inventory: Inventory, batches: Sequence[int] | None = None, held: Held | None = None) -> dict[str, Any]:
     """All of it: every entry of the logs is read; or these batches, and what is wrong with them."""
+    shown = inventory.batches if batches is None else batches
     return {
         "path": inventory.path,
         "query_id": inventory.query_id,
         "formats": formats(inventory),
         "newest_batch": inventory.newest,
-        "batches": [batch_json(view_batch(inventory, batch)) for batch in (inventory.batches if batches is None else batches)],
+        "batches": [batch_json(view_batch(inventory, batch, held)) for batch in shown],
         "operators": [operator_json(view_operator(inventory, operator)) for operator in inventory.operators],
         "findings": [asdict(finding) for finding in findings(inventory, batches)],
     }

@@ -1,6 +1,6 @@
-"""Which batches can be taken back to, and exactly why not: rules 1 to 4 of checkpoint-rewind.md, section 4.
+"""Which batches can be taken back to, and exactly why not: the rules of checkpoint-rewind.md, section 4.
 
-Rule 5, whether the source still has the data, is asked of Kafka elsewhere: nothing here looks beyond the checkpoint.
+Rule 5, whether the source still has the data, needs what Kafka holds: without it the other four decide.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from anabranch.core.checkpoint_sources import log_offset
 from anabranch.core.inventory import Inventory, Operator
+from anabranch.core.kafka_starts import start_of
+from anabranch.core.reach import Held, out_of_reach
 
 # Hazard J: `None.get` in Spark 4.2.0.
 _NOTE_ON_VERSION_2 = (
@@ -29,7 +31,7 @@ class Verdict:
         return not self.why_not
 
 
-def possible_replay(inventory: Inventory, batch: int) -> Verdict:
+def possible_replay(inventory: Inventory, batch: int, held: Held | None = None) -> Verdict:
     """Batch N takes the same range again."""
     newest = -1 if inventory.newest is None else inventory.newest
     if out_of_reach := (*_unfinished(inventory), *_reachable(inventory, batch, newest)):
@@ -39,12 +41,13 @@ def possible_replay(inventory: Inventory, batch: int) -> Verdict:
         *_initial(inventory, batch),
         *_file_entries(inventory, batch),
         *_state(inventory, batch),
+        *_source(inventory, batch, held),
     )
     entry = inventory.offset_entry(batch)
     return Verdict(why_not, (_NOTE_ON_VERSION_2,) if entry is not None and entry.version == 2 else ())
 
 
-def possible_replan(inventory: Inventory, batch: int) -> Verdict:
+def possible_replan(inventory: Inventory, batch: int, held: Held | None = None) -> Verdict:
     """Spark chooses a new range for batch N. N = newest + 1 is possible and takes nothing back."""
     last = 0 if inventory.newest is None else inventory.newest + 1
     if out_of_reach := (*_unfinished(inventory), *_reachable(inventory, batch, last)):
@@ -54,14 +57,15 @@ def possible_replan(inventory: Inventory, batch: int) -> Verdict:
         *_initial(inventory, batch),
         *_file_entries(inventory, batch - 1),
         *_state(inventory, batch),
+        *_source(inventory, batch, held),
     )
     return Verdict(why_not)
 
 
-def oldest_possible(inventory: Inventory) -> int | None:
+def oldest_possible(inventory: Inventory, held: Held | None = None) -> int | None:
     """How far back one can go, by either way. None: nowhere."""
     for batch in inventory.batches:
-        if possible_replay(inventory, batch).possible or possible_replan(inventory, batch).possible:
+        if possible_replay(inventory, batch, held).possible or possible_replan(inventory, batch, held).possible:
             return batch
     return None
 
@@ -138,6 +142,12 @@ def _state(inventory: Inventory, batch: int) -> Iterator[str]:
             count = len(missing) + len(troubles) - 1
             more = f" (and {count:,} more store{'s' if count > 1 else ''})" if count else ""
             yield f"state version {batch} does not load: {first}{more}"
+
+
+def _source(inventory: Inventory, batch: int, held: Held | None) -> Iterator[str]:
+    """Rule 5."""
+    if held is not None:
+        yield from out_of_reach(start_of(inventory, batch), held)
 
 
 def _no_store(operator: Operator, partition: int, name: str) -> str:

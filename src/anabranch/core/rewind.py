@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from anabranch.core.checkpoint_files import LogFiles, parse_state_name
-from anabranch.core.checkpoint_log import KafkaOffsets, OffsetEntry, parse_kafka_offsets
+from anabranch.core.checkpoint_log import KafkaOffsets, OffsetEntry
 from anabranch.core.checkpoint_sources import log_offset
 from anabranch.core.errors import Refused
 from anabranch.core.inventory import Inventory
+from anabranch.core.kafka_starts import read_so_far, start_of
 from anabranch.core.possible import Verdict, possible_replan, possible_replay
-from anabranch.core.reach import Held, out_of_reach
+from anabranch.core.reach import Held
 from anabranch.core.shift import Shift, SinkPart, Untouched, fingerprint, pairs_from_json, shift_from_json
 
 Mode = Literal["replay", "replan"]
@@ -61,7 +62,7 @@ def plan_rewind(
     """The batch must be possible (`check_possible`), and the inventory measured."""
     newest = inventory.newest if inventory.newest is not None else -1
     paths = tuple(files_beyond(inventory, batch, mode))
-    now, then = next_start(inventory), start_of(inventory, batch)
+    now, then = read_so_far(inventory), start_of(inventory, batch)
     return RewindPlan(
         shift=Shift(
             operation=operation,
@@ -89,11 +90,7 @@ def plan_rewind(
 
 
 def possible(inventory: Inventory, batch: int, mode: Mode, held: Held | None = None) -> Verdict:
-    """All five rules; without `held` what the source still has is not judged."""
-    verdict = possible_replay(inventory, batch) if mode == "replay" else possible_replan(inventory, batch)
-    if held is None or not verdict.possible:
-        return verdict
-    return Verdict(tuple(out_of_reach(start_of(inventory, batch), held)), verdict.notes)
+    return possible_replay(inventory, batch, held) if mode == "replay" else possible_replan(inventory, batch, held)
 
 
 def check_possible(inventory: Inventory, batch: int, mode: Mode, held: Held | None, also: Sequence[str] = ()) -> Verdict:
@@ -175,30 +172,6 @@ def _file_sources(inventory: Inventory, kept: OffsetEntry | None, newest: Offset
         seen.add(log.directory)
         limit = log_offset(kept.sources[place]) if kept and place < len(kept.sources) else None
         yield from _log(inventory, log, -1 if limit is None else limit)
-
-
-def start_of(inventory: Inventory, batch: int) -> KafkaOffsets:
-    """Where a batch begins, of its Kafka sources."""
-    if batch == 0:
-        entry = inventory.offset_entry(0)
-        texts = entry.sources if entry else ("",)
-        return _kafka([inventory.initial(place, texts) for place in range(len(texts))])
-    before = inventory.offset_entry(batch - 1)
-    return _kafka(before.sources if before else ())
-
-
-def next_start(inventory: Inventory) -> KafkaOffsets:
-    """How far the checkpoint has read, as it is: the end of the newest planned batch."""
-    entry = inventory.offset_entry(inventory.newest) if inventory.newest is not None else None
-    return _kafka(entry.sources if entry else ())
-
-
-def _kafka(texts: Sequence[str | None]) -> KafkaOffsets:
-    found: dict[str, dict[int, int]] = {}
-    for text in texts:
-        for topic, held in (parse_kafka_offsets(text) or {}).items():
-            found.setdefault(topic, {}).update(held)
-    return found
 
 
 def _both(now: KafkaOffsets, then: KafkaOffsets) -> dict[str, dict[str, tuple[int, int]]]:

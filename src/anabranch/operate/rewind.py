@@ -8,6 +8,7 @@ from pathlib import Path
 
 from anabranch.core.errors import Failed, Misused, Refused
 from anabranch.core.inventory import Inventory
+from anabranch.core.kafka_starts import start_of
 from anabranch.core.pipeline import Pipeline, Table
 from anabranch.core.reach import Held, out_of_reach
 from anabranch.core.rewind import (
@@ -15,7 +16,6 @@ from anabranch.core.rewind import (
     RewindPlan,
     check_possible,
     plan_rewind,
-    start_of,
 )
 from anabranch.core.rewind_target import Target, batch_for
 from anabranch.core.shift import SinkPart

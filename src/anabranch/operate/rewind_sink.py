@@ -9,9 +9,9 @@ from typing import assert_never
 
 from anabranch.core.errors import Refused
 from anabranch.core.inventory import Inventory
+from anabranch.core.kafka_starts import read_so_far, start_of
 from anabranch.core.origin import BATCH, ORIGIN, PIPELINE
 from anabranch.core.pipeline import Console, Pipeline, Table, Topic
-from anabranch.core.rewind import next_start, start_of
 from anabranch.core.shift import Rows, SinkPart, TakeOut, Untouched
 from anabranch.world.records import read_records
 from anabranch.world.tables import Ranges, look_at_table
@@ -112,7 +112,7 @@ def _ranges(inventory: Inventory, batch: int) -> Ranges:
     """What the batches from this one on have read; empty partitions are left out."""
     begins = start_of(inventory, batch)
     found: dict[str, dict[str, tuple[int, int]]] = {}
-    for topic, ends in next_start(inventory).items():
+    for topic, ends in read_so_far(inventory).items():
         for partition, end in ends.items():
             begin = begins.get(topic, {}).get(partition, 0)
             if begin < end:

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch.core.errors import Misused
+from anabranch.core.errors import AnabranchError, Misused
 from anabranch.core.pipeline import Pipeline, find_pipeline, sink_for, split_target
+from anabranch.core.reach import Held
+from anabranch.operate.kafka import kafka_of
 from anabranch.setup.project import Project
+from anabranch.world.topics import Topics
 
 
 @dataclass(frozen=True)
@@ -34,3 +37,14 @@ def find_subject(project: Project, directory: Path, names: Sequence[str], to: st
     pipeline = project.pipeline(find_pipeline(name))
     pipeline = pipeline.changed(sink=project.placed(sink_for(pipeline, to, target)))
     return Subject(project.checkpoint(pipeline), pipeline)
+
+
+def held_for(project: Project, subject: Subject) -> Held | None:
+    """What Kafka holds of the pipeline's source; None: it is not known which Kafka is meant, or it does not answer."""
+    if subject.pipeline is None:
+        return None
+    try:
+        topic = subject.pipeline.source_topic
+        return {topic: Topics(kafka_of(project).for_python).reach(topic)}
+    except AnabranchError:
+        return None
