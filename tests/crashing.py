@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from anabranch.core.shift import Rows
+from anabranch.core.shift import Rows, Tables
 from anabranch.world.storage import Sizes, Storage
-from anabranch.world.tables import Tables
 
 
 class Crash(BaseException):

@@ -18,7 +18,7 @@ from anabranch.core.inventory import Inventory
 from anabranch.core.kafka_starts import read_so_far, start_of
 from anabranch.core.possible import Verdict, possible_replan, possible_replay
 from anabranch.core.reach import Held
-from anabranch.core.shift import Shift, SinkPart, Untouched, fingerprint, pairs_from_json, shift_from_json
+from anabranch.core.shift import Pairs, Shift, SinkPart, Untouched, fingerprint, pairs_from_json, shift_from_json
 
 Mode = Literal["replay", "replan"]
 
@@ -35,8 +35,8 @@ class RewindPlan:
     newest: int
     watermark_ms: int
     watermark_after_ms: int
-    # Topic -> partition -> where the next batch begins now, and will begin.
-    offsets: Mapping[str, Mapping[str, tuple[int, int]]]
+    # Where the next batch begins now, and will begin.
+    offsets: Pairs
     # To be read again; None where the source does not tell.
     rows: int | None
     # The newest version of state that is held, in any store; 0 without state.

@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from anabranch.core.checkpoint_log import FENCE
 from anabranch.core.inventory import Inventory
 
 # One name for all operations: it is created exclusively, so that only one can be under way.
 JOURNAL = "_rewind/journal.json"
+# Topic -> partition -> two offsets.
+Pairs = Mapping[str, Mapping[str, tuple[int, int]]]
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,8 @@ class Rows:
     # The rewind that takes them out: its mark in the table's log tells whether they are out or in.
     rewind: str
     query_id: str
-    # Topic -> partition -> the half-open range of offsets.
-    ranges: Mapping[str, Mapping[str, tuple[int, int]]]
+    # Half-open.
+    ranges: Pairs
     count: int
     # The table when the plan was made.
     version: int
@@ -57,6 +59,23 @@ class PutBack:
 
 
 SinkPart = Untouched | TakeOut | PutBack
+
+
+class Tables(Protocol):
+    """What a shift does at a table; each of the two may be done again."""
+
+    def take_out(self, rows: Rows) -> None: ...
+    def put_back(self, rows: Rows) -> None: ...
+
+
+class NoTables:
+    """For a shift whose sink is left untouched."""
+
+    def take_out(self, rows: Rows) -> None:
+        raise AssertionError(rows)
+
+    def put_back(self, rows: Rows) -> None:
+        raise AssertionError(rows)
 
 
 @dataclass(frozen=True)
@@ -179,9 +198,11 @@ def opposite(part: SinkPart) -> SinkPart:
 
 
 def fingerprint(inventory: Inventory, without: Collection[str] = ()) -> str:
-    """Of the names and sizes of all that Spark sees in a checkpoint: not of the fence, and not of what is ours.
+    """Of all that Spark sees in a checkpoint: the names, and of state the sizes. Not of the fence, nor of what is ours.
 
-    `without`: as if these were gone; a directory stands for all that is in it.
+    Spark never writes into a file that is there: whatever it does, a name comes or goes. The sizes of the logs and of checksums
+    are left out because measuring them takes longer than all the rest. `without`: as if these were gone; a directory stands
+    for all that is in it.
     """
     gone = set(without)
     if inventory.fence is not None:
@@ -192,8 +213,14 @@ def fingerprint(inventory: Inventory, without: Collection[str] = ()) -> str:
             continue
         prefix = f"{directory}/" if directory else ""
         names = inventory.listing[directory]
-        lines = [f"{prefix}{name}\0{names[name]}\n" for name in sorted(names) if prefix + name not in gone]
-        digest.update("".join(lines).encode("utf-8", errors="surrogateescape"))
+        if directory.startswith("state/"):
+            lines = [f"{name}\0{-1 if name.endswith('.crc') else names[name]}" for name in names if prefix + name not in gone]
+        else:
+            lines = [name for name in names if prefix + name not in gone]
+        if lines:
+            lines.sort()
+            digest.update(f"{prefix}\0{len(lines)}\n".encode("utf-8", errors="surrogateescape"))
+            digest.update("\n".join(lines).encode("utf-8", errors="surrogateescape"))
     return digest.hexdigest()
 
 
@@ -216,7 +243,7 @@ def _rows(record: Mapping[str, Any]) -> Rows:
 
 
 def pairs_from_json(record: Mapping[str, Any]) -> dict[str, dict[str, tuple[int, int]]]:
-    """Topic -> partition -> two offsets: JSON knows no tuples."""
+    """JSON knows no tuples."""
     return {
         topic: {partition: (int(one), int(other)) for partition, (one, other) in held.items()} for topic, held in record.items()
     }

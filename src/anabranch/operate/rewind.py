@@ -26,7 +26,6 @@ from anabranch.operate.rewind_sink import left_alone, refuse_unknown, sink_part
 from anabranch.operate.subject import Subject
 from anabranch.setup.project import Project
 from anabranch.world.facts import facts_path, read_facts
-from anabranch.world.lake import look_at_lake
 from anabranch.world.leases import holder_of
 from anabranch.world.topics import Topics
 
@@ -104,6 +103,8 @@ def _in_the_lake(project: Project, inventory: Inventory, batch: int, held: Held)
     start = start_of(inventory, batch)
     if not list(out_of_reach(start, held)):
         return
+    from anabranch.world.lake import look_at_lake
+
     try:
         lake = look_at_lake(project.lake).offsets
     except Failed:

@@ -12,9 +12,8 @@ from anabranch.core.inventory import Inventory
 from anabranch.core.kafka_starts import read_so_far, start_of
 from anabranch.core.origin import BATCH, ORIGIN, PIPELINE
 from anabranch.core.pipeline import Console, Pipeline, Table, Topic
-from anabranch.core.shift import Rows, SinkPart, TakeOut, Untouched
+from anabranch.core.shift import Pairs, Rows, SinkPart, TakeOut, Untouched
 from anabranch.world.records import read_records
-from anabranch.world.tables import Ranges, look_at_table
 from anabranch.world.topics import Topics
 
 # A topic of so many results is read in a second or two; of a longer one the keys are not counted.
@@ -84,6 +83,8 @@ def _keys(topic: str, batch: int, pipeline: Pipeline, topics: Topics) -> str:
 
 
 def _table_part(path: str, inventory: Inventory, batch: int, operation: str) -> SinkPart:
+    from anabranch.world.tables import look_at_table
+
     assert inventory.query_id is not None
     ranges = _ranges(inventory, batch)
     view = look_at_table(path, inventory.query_id, ranges) if ranges else None
@@ -108,7 +109,7 @@ def _table_part(path: str, inventory: Inventory, batch: int, operation: str) -> 
     )
 
 
-def _ranges(inventory: Inventory, batch: int) -> Ranges:
+def _ranges(inventory: Inventory, batch: int) -> Pairs:
     """What the batches from this one on have read; empty partitions are left out."""
     begins = start_of(inventory, batch)
     found: dict[str, dict[str, tuple[int, int]]] = {}

@@ -25,6 +25,7 @@ from anabranch.core.shift import (
     Shift,
     SinkPart,
     Step,
+    Tables,
     TakeOut,
     Untouched,
     WriteManifest,
@@ -34,7 +35,6 @@ from anabranch.core.shift import (
 )
 from anabranch.world.checkpoint_tree import look_at
 from anabranch.world.storage import Storage
-from anabranch.world.tables import Tables
 
 # Done, of how many.
 Progress = Callable[[int, int], None]
@@ -58,11 +58,11 @@ class Shifting:
             raise Refused(f"{self.shift.operation} was taken back: there is nothing to go on with.", "plan a new rewind")
         *until_committed, close = steps(self.shift)
         if not self.is_committed():
-            self._check_ground()
+            self._check_no_other()
             for step in until_committed:
                 self._do(step)
                 if isinstance(step, RaiseFence):
-                    self._check_nothing_moved()
+                    self._check_ground()
         self._do(close)
 
     def roll_back(self) -> None:
@@ -86,28 +86,19 @@ class Shifting:
         content = self.storage.read(self.shift.fence, 1 << 20)
         return content is not None and content.startswith(FENCE.encode())
 
-    def _check_ground(self) -> None:
-        """Before the fence is up anything may have happened since the plan; behind it nothing can."""
+    def _check_no_other(self) -> None:
         other = under_way(self.storage)
         if other not in (None, self.shift.operation):
             ways = (f"anabranch resume {other}", f"anabranch undo {other}")
             raise Refused(f"{other} is not finished on this checkpoint.", *ways)
-        if not self._is_fenced():
-            self._check_fingerprint()
 
-    def _check_nothing_moved(self) -> None:
-        """A query that still runs may have written while the fence went up. Once files are moved this cannot be seen."""
+    def _check_ground(self) -> None:
+        """Behind the fence nothing can start any more; what came before it shows now, as long as nothing is moved."""
         first = next(self.shift.moves, None)
         if first is not None and self.storage.holds(first[1]):
             return
-        try:
-            self._check_fingerprint()
-        except Refused:
+        if fingerprint(look_at(self.storage)) != self.shift.before:
             self.roll_back()
-            raise
-
-    def _check_fingerprint(self) -> None:
-        if fingerprint(look_at(self.storage, measured=True)) != self.shift.before:
             raise self._moved()
 
     def _moved(self) -> Refused:

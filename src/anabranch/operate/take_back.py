@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from anabranch.core.errors import Failed, Refused
 from anabranch.core.inventory import Inventory
 from anabranch.core.rewind import RewindPlan, plan_from_json, verify, verify_rewind
-from anabranch.core.shift import TakeOut
+from anabranch.core.shift import NoTables, Tables, TakeOut, Untouched
 from anabranch.core.undo import UndoPlan, plan_undo, undo_from_json
 from anabranch.operate.journal import Operation, new_operation_id, operations, record_plan, record_receipt
 from anabranch.operate.shifting import Progress, Shifting
@@ -20,7 +21,6 @@ from anabranch.world.checkpoint_tree import look_at
 from anabranch.world.history import append_rewind, append_undo
 from anabranch.world.leases import take_lease
 from anabranch.world.storage import DirectoryStorage
-from anabranch.world.tables import DeltaTables, check_rows_are_kept, newest_batch
 
 Plan = RewindPlan | UndoPlan
 # What must hold afterwards, and whether it does.
@@ -34,9 +34,10 @@ def plan_of(operation: Operation) -> Plan:
 def carry_out(project: Project, plan: Plan, progress: Progress) -> Checks:
     """From the beginning, or from where it was interrupted. What was verified afterwards."""
     kind, path = ("rewind" if isinstance(plan, RewindPlan) else "undo"), Path(plan.checkpoint)
+    record = asdict(plan)
     with _lease(plan, kind):
-        record_plan(project, plan.shift.operation, kind, asdict(plan))
-        shifting = _shifting(plan, progress)
+        record_plan(project, plan.shift.operation, kind, record)
+        shifting = _shifting(plan, progress, record)
         # Interrupted behind the commit point the query may have run since: then there is nothing left to compare.
         is_new = not shifting.is_committed()
         shifting.apply()
@@ -100,6 +101,8 @@ def _follows(one: Operation, operation: Operation) -> bool:
 def _check_table(rewind: RewindPlan) -> None:
     """A batch may have reached the table and not its commit: the checkpoint does not show it."""
     if isinstance(rewind.shift.sink, TakeOut):
+        from anabranch.world.tables import check_rows_are_kept, newest_batch
+
         rows = rewind.shift.sink.rows
         newest = newest_batch(rows.table, rows.query_id)
         if newest != rows.set_back_to:
@@ -109,12 +112,22 @@ def _check_table(rewind: RewindPlan) -> None:
         check_rows_are_kept(rows)
 
 
-def _shifting(plan: Plan, progress: Progress) -> Shifting:
-    return Shifting(plan.shift, json.dumps(asdict(plan)), DirectoryStorage(Path(plan.checkpoint)), DeltaTables(), progress)
+def _shifting(plan: Plan, progress: Progress, record: dict[str, Any] | None = None) -> Shifting:
+    storage = DirectoryStorage(Path(plan.checkpoint))
+    return Shifting(plan.shift, json.dumps(record or asdict(plan)), storage, _tables(plan), progress)
+
+
+def _tables(plan: Plan) -> Tables:
+    """Delta's library takes half a second to load: only where a table is to be changed."""
+    if isinstance(plan.shift.sink, Untouched):
+        return NoTables()
+    from anabranch.world.tables import DeltaTables
+
+    return DeltaTables()
 
 
 def _look(plan: Plan) -> Inventory:
-    return look_at(DirectoryStorage(Path(plan.checkpoint)), measured=True)
+    return look_at(DirectoryStorage(Path(plan.checkpoint)))
 
 
 def _write_history(plan: Plan, checkpoint: Path) -> None:

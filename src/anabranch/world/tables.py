@@ -6,16 +6,16 @@ id of its rewind, and the last mark tells whether the rows are out or in: so a s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction, write_deltalake
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from anabranch.core.errors import Failed
-from anabranch.core.shift import Rows
+from anabranch.core.shift import Pairs, Rows
 
 _REWIND, _STEP = "anabranch-rewind", "anabranch-step"
 # What tells a record of Kafka: a table without them cannot be taken back by offsets.
@@ -23,15 +23,7 @@ COORDINATES = ("topic", "partition", "offset")
 # deltalake cannot write to a table with these, nor delete from one that only grows.
 _NOT_WRITABLE = ("delta.appendOnly", "delta.enableRowTracking", "delta.enableInCommitTimestamps")
 
-Ranges = Mapping[str, Mapping[str, tuple[int, int]]]
 Place = Literal["in", "out"]
-
-
-class Tables(Protocol):
-    """What a shift does at a table; each of the two may be done again."""
-
-    def take_out(self, rows: Rows) -> None: ...
-    def put_back(self, rows: Rows) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -48,7 +40,7 @@ class TableView:
     records: int
 
 
-def look_at_table(path: str, query_id: str, ranges: Ranges) -> TableView | None:
+def look_at_table(path: str, query_id: str, ranges: Pairs) -> TableView | None:
     """None: there is no table."""
     try:
         table = DeltaTable(path)
@@ -145,7 +137,7 @@ def _set_transaction(table: DeltaTable, properties: CommitProperties) -> None:
     table.create_write_transaction([], "append", table.schema(), commit_properties=properties)
 
 
-def _predicate(ranges: Ranges) -> str:
+def _predicate(ranges: Pairs) -> str:
     """From values only: a topic's name is quoted, the rest are numbers."""
     return " OR ".join(
         f'("topic" = {_quoted(topic)} AND "partition" = {int(partition)}'
@@ -158,13 +150,13 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _flat(ranges: Ranges) -> Iterator[tuple[str, str, int, int]]:
+def _flat(ranges: Pairs) -> Iterator[tuple[str, str, int, int]]:
     for topic, held in ranges.items():
         for partition, (first, end) in held.items():
             yield topic, partition, first, end
 
 
-def _select(table: DeltaTable, columns: str, ranges: Ranges) -> pa.Table:
+def _select(table: DeltaTable, columns: str, ranges: Pairs) -> pa.Table:
     # By a query: a scan of pyarrow's does not know deletion vectors.
     query = f"SELECT {columns} FROM held WHERE {_predicate(ranges)}"
     return pa.table(QueryBuilder().register("held", table).execute(query))
