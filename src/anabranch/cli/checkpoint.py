@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anabranch.cli.screen import cli_of, write_json
+from anabranch.cli.screen import Cli, cli_of, write_json
 
 if TYPE_CHECKING:
     from anabranch.core.inventory import Inventory
+    from anabranch.operate.subject import Subject
+    from anabranch.setup.project import Project
 
 To = Annotated[
     str | None, typer.Option(metavar="console|topic [NAME]|table PATH", help="The pipeline's checkpoint for this sink.")
@@ -22,6 +24,8 @@ def checkpoint(
     names: Annotated[list[str], typer.Argument(metavar="PIPELINE|PATH", help="A pipeline, or any checkpoint's directory.")],
     every: Annotated[bool, typer.Option("--all", help="Every batch, not only the newest 20; every file is looked at.")] = False,
     batch: Annotated[int | None, typer.Option(metavar="N", min=0, help="One batch, in full.")] = None,
+    state: Annotated[bool, typer.Option("--state", help="Keys and values of its state; starts Spark.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Of --state: so many rows.")] = 100,
     to: To = None,
     as_json: Annotated[bool, typer.Option("--json", help="All of it.")] = False,
 ) -> None:
@@ -36,7 +40,11 @@ def checkpoint(
     cli = cli_of(context)
     project = cli.project()
     subject = find_subject(project, cli.directory, names, to)
-    inventory, held = open_checkpoint(subject.path), held_for(project, subject)
+    inventory = open_checkpoint(subject.path)
+    if state:
+        _write_state(cli, project, subject, inventory, batch, limit, as_json)
+        return
+    held = held_for(project, subject)
     if batch is not None:
         _check_batch(inventory, batch)
     if as_json:
@@ -45,6 +53,29 @@ def checkpoint(
         write_batch(inventory, batch, held)
     else:
         write_checkpoint(inventory, held, every=every)
+
+
+def _write_state(
+    cli: Cli, project: Project, subject: Subject, inventory: Inventory, batch: int | None, limit: int, as_json: bool
+) -> None:
+    from itertools import islice
+
+    from anabranch.cli.checkpoint_text import write_state
+    from anabranch.operate.spark import new_log_file, open_session
+    from anabranch.operate.state import check_batch_has_state, state_rows
+
+    wanted, log_file = check_batch_has_state(inventory, batch), new_log_file(project, "state")
+    session = open_session(project, cli, log_file, debug=cli.debug)
+    try:
+        with cli.busy(f"Reading the state after batch {wanted}"):
+            # One more than is shown tells whether there are more.
+            rows = list(islice(state_rows(session, subject, wanted, str(log_file)), limit + 1))
+    finally:
+        session.end()
+    if as_json:
+        write_json(_encodable({"batch": wanted, "rows": rows[:limit], "more": len(rows) > limit}))
+    else:
+        write_state(wanted, rows[:limit], has_more=len(rows) > limit)
 
 
 def _encodable(value: Any) -> Any:

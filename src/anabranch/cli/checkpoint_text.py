@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from anabranch.cli.screen import write_table
@@ -166,6 +166,15 @@ def write_batch(inventory: Inventory, batch: int, held: Held | None = None) -> N
             _write(f"state before it, {store.words}: {kept}")
     _write(*(f"conf       {name}={value}" for name, value in (entry.conf if entry else {}).items()))
     _write_findings(findings(inventory, [batch]), every=True)
+
+
+def write_state(batch: int, rows: Sequence[Mapping[str, Any]], *, has_more: bool) -> None:
+    """One line for each key."""
+    if not rows:
+        _write(f"After batch {batch} the state is empty.")
+        return
+    _table(list(rows[0]), [[_cut(_plain(value)) for value in row.values()] for row in rows])
+    _write("", f"State after batch {batch}" + (f": the first {len(rows):,} rows, --limit shows more." if has_more else "."))
 
 
 def _in_full(source: SourceRange) -> Iterator[str]:

@@ -1,0 +1,55 @@
+"""Keys and values of a query's state, after a batch, by Spark's own state reader. Any checkpoint that this Spark can read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+
+@dataclass(frozen=True)
+class Entry:
+    operator: int
+    # The store of an operator, a variable of transformWithState, or a side of a join.
+    store: str
+    key: Any
+    value: Any
+
+
+def read_state(spark: SparkSession, checkpoint: str, batch: int) -> Iterator[Entry]:
+    """The state after this batch."""
+    for operator in _operators(spark, checkpoint):
+        for store, options in _stores(operator):
+            reader = spark.read.format("statestore").option("batchId", batch).option("operatorId", operator.operatorId)
+            yield from _entries(operator.operatorId, store, reader.options(**options).load(checkpoint))
+
+
+def _operators(spark: SparkSession, checkpoint: str) -> list[Row]:
+    found = spark.read.format("state-metadata").load(checkpoint)
+    wanted = found.select("operatorId", "operatorName", "operatorProperties").distinct().orderBy("operatorId")
+    return wanted.collect()
+
+
+def _stores(operator: Row) -> Iterator[tuple[str, dict[str, str]]]:
+    """What the reader must be told: transformWithState has variables, a join has sides, the others one store."""
+    variables = json.loads(operator.operatorProperties or "{}").get("stateVariables", [])
+    for variable in variables:
+        name = str(variable["stateName"])
+        if not name.startswith("$"):  # those are Spark's own: timers, counters
+            yield name, {"stateVarName": name}
+    if operator.operatorName == "symmetricHashJoin":
+        yield from ((side, {"joinSide": side}) for side in ("left", "right"))
+    elif not variables:
+        yield "default", {}
+
+
+def _entries(operator: int, store: str, frame: DataFrame) -> Iterator[Entry]:
+    """A list or a map of transformWithState has columns of its own; all that is not the key is the value."""
+    values = [name for name in frame.columns if name not in ("partition_id", "key", "change_type", "batch_id")]
+    value = F.to_json(F.struct(*values)) if values != ["value"] else F.to_json("value")
+    for row in frame.select(F.to_json("key"), value).toLocalIterator():
+        yield Entry(operator, store, json.loads(row[0]), json.loads(row[1] or "null"))
