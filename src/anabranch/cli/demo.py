@@ -25,7 +25,7 @@ _BATCHES_BEFORE_STOP = 3
 
 
 def demo(context: typer.Context) -> None:
-    """Everything, embedded, from nothing: a broker, visits, a stream, a stop in the middle, a restart that loses nothing.
+    """Everything, embedded, from nothing: a broker, visits, a stream, a restart that loses nothing, a correction, a rewind.
 
     Example: anabranch demo
     """
@@ -86,12 +86,30 @@ def counts_by_window(stage: Stage) -> None:
         stage.anabranch("stop", "visits-lake", "visits-counter")
 
 
+def a_bad_batch_is_taken_back(stage: Stage) -> None:
+    stage.tell("\nA shop's clock is half an hour ahead: three visits seem to come from the future.")
+    stage.tell("Somebody allows one minute for that, by mistake: good visits reach the lake as problems.")
+    stage.produce_ahead("clicks", minutes=30, count=3)
+    stage.anabranch("run", "visits-lake", "--until-caught-up", "--future-tolerance", "1m")
+    stage.anabranch("problems")
+    batch = stage.newest_batch("visits-lake")
+    stage.tell(f"\nBatch {batch} is bad. It is taken back, together with the rows that it wrote. No JVM starts for that.")
+    stage.anabranch("rewind", "visits-lake", "--to-batch", str(batch), "--yes")
+    stage.tell("\nUntil the stream runs again the undo above would put all of it back. It runs again, with the usual hour:")
+    stage.anabranch("run", "visits-lake", "--until-caught-up")
+    stage.anabranch("problems")
+    stage.anabranch("lake")
+    stage.tell(f"\n14 visits lie in the lake, each once: batch {batch} wrote its rows anew.")
+    stage.await_lake(14)
+
+
 CHAPTERS: tuple[tuple[str, Callable[[Stage], None]], ...] = (
     ("A real Kafka broker, without docker", a_broker),
     ("Visits arrive", visits_arrive),
     ("A Spark Structured Streaming query prints them", a_stream_prints_them),
     ("Stopped in the middle, it goes on where it stopped", it_goes_on_where_it_stopped),
     ("Counts by window, late visits, and the correction beside the running stream", counts_by_window),
+    ("A bad batch is taken back, with what it wrote", a_bad_batch_is_taken_back),
 )
 
 _NEXT = """

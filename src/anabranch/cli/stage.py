@@ -6,9 +6,10 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shlex import join
 from time import monotonic
@@ -46,7 +47,18 @@ class Stage:
 
     def produce(self, topic: str, *times: str) -> None:
         """Sends one visit for each time of 4 September 2025, all together."""
-        lines = [f'{{"visit_id": 1, "event_time": "2025-09-04T{time}:00"}}' for time in times]
+        self._produce(topic, [f"2025-09-04T{time}:00" for time in times])
+
+    def produce_ahead(self, topic: str, *, minutes: int, count: int) -> None:
+        """Sends visits whose clock is ahead of ours."""
+        first = datetime.now(UTC) + timedelta(minutes=minutes)
+        self._produce(topic, [f"{first + timedelta(seconds=second):%Y-%m-%dT%H:%M:%SZ}" for second in range(count)])
+
+    def newest_batch(self, pipeline: str) -> int:
+        return int(json.loads(self._quietly("checkpoint", pipeline, "--json", must_work=True))["newest_batch"])
+
+    def _produce(self, topic: str, times: Sequence[str]) -> None:
+        lines = [f'{{"visit_id": 1, "event_time": "{time}"}}' for time in times]
         self.tell(f"\n$ anabranch produce {topic}")
         for line in lines:
             self.tell(f"> {line}")
