@@ -72,7 +72,7 @@ def test_a_move_takes_a_file_or_a_directory_and_writes_over_nothing(make: Make) 
         storage.move("state", "_rewind/op/again")
     with pytest.raises(FileExistsError):
         storage.move("metadata", "offsets/0")
-    storage.sync(["offsets", "_rewind/op", ""])
+    storage.sync(["offsets", "_rewind/op", "", "not/there"])
     assert storage.read("offsets/0", 9) == b"zero"
 
 

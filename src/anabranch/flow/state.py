@@ -22,6 +22,8 @@ class Entry:
 
 def read_state(spark: SparkSession, checkpoint: str, batch: int) -> Iterator[Entry]:
     """The state after this batch."""
+    # The reader asks for the coordinator of state stores, which only the manager of streaming queries starts.
+    assert spark.streams.active == []
     for operator in _operators(spark, checkpoint):
         for store, options in _stores(operator):
             reader = spark.read.format("statestore").option("batchId", batch).option("operatorId", operator.operatorId)

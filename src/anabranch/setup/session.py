@@ -66,7 +66,14 @@ class Session:
     jvm: Jvm
 
     def end(self) -> None:
+        from pyspark import SparkContext
+
         self.spark.stop()
+        # Before the JVM goes: a thread that still lets go of a Java object would find the line cut and print its trace.
+        gateway = SparkContext._gateway
+        if gateway is not None:
+            gateway.shutdown()  # type: ignore[no-untyped-call]
+            SparkContext._gateway = SparkContext._jvm = None
         self.jvm.end()
 
 

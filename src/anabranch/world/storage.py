@@ -49,7 +49,7 @@ class Storage(Protocol):
         """FileNotFoundError without a source; FileExistsError if the target is there."""
 
     def sync(self, directories: Iterable[str]) -> None:
-        """What was moved from or to these survives a loss of power."""
+        """What was moved from or to these survives a loss of power. One that is not there is passed over."""
 
 
 class DirectoryStorage:
@@ -122,7 +122,10 @@ class DirectoryStorage:
 
     def sync(self, directories: Iterable[str]) -> None:
         for directory in directories:
-            handle = os.open(f"{self.path}/{directory}", os.O_RDONLY)
+            try:
+                handle = os.open(f"{self.path}/{directory}", os.O_RDONLY)
+            except FileNotFoundError:
+                continue
             try:
                 os.fsync(handle)
             finally:
