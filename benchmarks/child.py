@@ -46,8 +46,16 @@ class MemoryWatch:
         jvm = psutil.Process(self.jvm_pid)
         while not self._over.wait(_SAMPLE_EVERY_S):
             seen = {"driver": _resident(psutil.Process()), "jvm": _resident(jvm)}
-            seen["workers"] = sum(_resident(worker) for worker in jvm.children(recursive=True))
+            seen["workers"] = sum(_resident(child) for child in jvm.children(recursive=True) if _is_python(child))
             self.peaks_mb = {name: max(peak, seen[name] / _MB) for name, peak in self.peaks_mb.items()}
+
+
+def _is_python(process: psutil.Process) -> bool:
+    """Not Hadoop's `chmod`, which for a moment shows the memory of the JVM that it was forked from."""
+    try:
+        return "python" in process.name()
+    except psutil.Error:
+        return False
 
 
 def _resident(process: psutil.Process) -> int:
