@@ -33,15 +33,23 @@ Work = Callable[[Place], Figures]
 
 @dataclass(frozen=True)
 class Goal:
-    """How ours should compare with the plain way, as ours / plain."""
+    """How ours should compare with the plain way, as ours / plain; or the most that ours may be by itself."""
 
     at_least: float | None = None
     at_most: float | None = None
+    within: float | None = None
 
     def words(self) -> str:
+        if self.within is not None:
+            return f"within {self.within:g}"
         return f"at least {self.at_least:g}x" if self.at_least is not None else f"at most {self.at_most:g}x"
 
-    def is_reached(self, ratio: float) -> bool:
+    def is_reached(self, ours: float, ratio: float | None) -> bool | None:
+        """None: there is nothing to compare with."""
+        if self.within is not None:
+            return ours <= self.within
+        if ratio is None:
+            return None
         return (self.at_least is None or ratio >= self.at_least) and (self.at_most is None or ratio <= self.at_most)
 
 

@@ -78,7 +78,7 @@ def _figure(case: Case, name: str, measured: Mapping[Way, list[Measured]]) -> Fi
     spreads = {way: Spread.of([run.figures[name] for run in runs]) for way, runs in measured.items()}
     ours, plain, goal = spreads["ours"], spreads.get("plain"), (case.goals or {}).get(name)
     ratio = round(ours.median / plain.median, 2) if plain is not None else None
-    is_reached = goal.is_reached(ratio) if goal is not None and ratio is not None else None
+    is_reached = goal.is_reached(ours.median, ratio) if goal is not None else None
     return FigureResult(name, ours, plain, goal.words() if goal else None, ratio, is_reached)
 
 

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from benchmarks.case import Case
 
-NAMES = ("throughput", "small_batch", "reprocess", "sessions", "open_visits")
+NAMES = ("throughput", "small_batch", "horizon", "take_back", "take_back_memory", "reprocess", "sessions", "open_visits")
 
 
 def load_case(name: str) -> Case:

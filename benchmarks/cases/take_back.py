@@ -1,0 +1,58 @@
+"""Looking into a checkpoint of 10,000 batches, and taking 5,000 of them back: the real commands, each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+from benchmarks.case import Case, Figures, Goal, Place
+from benchmarks.history import write_history
+
+BATCHES, BACK_TO = 10_000, 5_000
+
+
+@dataclass(frozen=True)
+class Cost:
+    duration_ms: float
+    memory_mb: float
+
+
+def run(place: Place) -> dict[str, Cost]:
+    checkpoint = place.directory / "checkpoint"
+    place.say(f"writing a checkpoint of {BATCHES:,} batches")
+    write_history(checkpoint, BATCHES)
+    options = ["--to-batch", str(BACK_TO), "--stopped", "--checkpoint-only"]
+    return {
+        "checkpoint": _cost(place.directory, "checkpoint", str(checkpoint)),
+        "rewind": _cost(place.directory, "rewind", str(checkpoint), *options, "--yes"),
+    }
+
+
+def _cost(directory: Path, *command: str) -> Cost:
+    """With all that a person waits for: Python's start, the plan, the moves, the fresh look at the end."""
+    started_s = monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "anabranch", "-C", str(directory), *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0, command
+    return Cost(1000 * (monotonic() - started_s), usage.ru_maxrss / 1000)
+
+
+def _ours(place: Place) -> Figures:
+    return {name: cost.duration_ms for name, cost in run(place).items()}
+
+
+CASE = Case(
+    name="take_back",
+    summary=f"a checkpoint of {BATCHES:,} batches: looked at, and rewound to {BACK_TO:,}",
+    unit="ms",
+    ours=_ours,
+    goals={"checkpoint": Goal(within=700), "rewind": Goal(within=1000)},
+)
