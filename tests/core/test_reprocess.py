@@ -28,6 +28,7 @@ from anabranch.core.reprocess import (
     StreamState,
     changes_between,
     check_closed,
+    check_lake,
     check_recomputable,
     explain,
     partitions_of,
@@ -64,8 +65,13 @@ GROUND = Ground("source", "results", {0: (0, 7), 1: (0, 3)}, "stream", "lake", {
 
 
 def test_a_closed_window_that_the_lake_has_may_be_recomputed() -> None:
-    check_closed(VISITS_COUNTER, WINDOW, _state())
-    check_closed(VISITS_COUNTER, WINDOW, _state(watermark=WINDOW.end_ms))
+    _check(_state())
+    _check(_state(watermark=WINDOW.end_ms))
+
+
+def _check(state: StreamState) -> None:
+    check_closed(VISITS_COUNTER, WINDOW, state)
+    check_lake(VISITS_COUNTER, state)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +87,7 @@ def test_a_closed_window_that_the_lake_has_may_be_recomputed() -> None:
 )
 def test_what_the_stream_may_still_give_or_the_lake_does_not_have_is_refused(state: StreamState, reason: str) -> None:
     with pytest.raises(Refused) as refused:
-        check_closed(VISITS_COUNTER, WINDOW, state)
+        _check(state)
     assert reason in str(refused.value)
 
 

@@ -61,8 +61,19 @@ def test_seed_001_windows_are_counted_and_corrected_batch_by_batch(seed: Project
     _send(seed, _visits("07:25", "07:35"))
     assert _batch(running, 5) == [_window("07:20", "07:30", 2), _window("07:30", "07:40", 1)]
     assert _batch(running, 6) == []
+    refused = seed("rewind", "visits-windows", "--to-batch", "5", "--yes")
+    assert (refused.returncode, "visits-windows runs" in refused.stderr) == (3, True)
     seed.ok("stop", "visits-windows")
     assert running.await_end() == 0
+
+    # Steps 7 to 9.
+    plan = seed.ok("rewind", "visits-windows", "--to-batch", "5", "--yes")
+    assert "the console has nothing to take back; the batches print again" in plan
+    again = seed.start("run", "visits-windows")
+    assert _batch(again, 5) == [_window("07:20", "07:30", 2), _window("07:30", "07:40", 1)]
+    assert _batch(again, 6) == []
+    seed.ok("stop", "visits-windows")
+    assert again.await_end() == 0
 
 
 def _visits(*times: str) -> str:
@@ -109,7 +120,7 @@ def test_seed_002_closed_windows_reach_the_topic_and_every_record_the_lake(
     table = DeltaTable(lake)
     assert table.metadata().partition_columns == ["year", "month", "day", "hour"]
     rows = table.to_pyarrow_table().to_pylist()
-    assert sorted(row["offset"] for row in rows) == list(range(12 if zone == "+02:00" else 11))
+    assert sorted(row["offset"] for row in rows) == list(range(13 if zone == "+02:00" else 11))
     assert {(row["year"], row["month"], row["day"]) for row in rows} == {(2025, 9, 4)}
     assert {row["hour"] for row in rows} == ({5, 6} if zone == "+02:00" else {7, 8})
     assert {row["problem"] for row in rows} == {None}
@@ -133,8 +144,13 @@ def _reprocess_beside_the_stream(seed: Project, running: Running, counts: Runnin
     assert [(change["before"], change["after"]) for change in planned["changes"]] == [
         (_counted("07:00", "07:10", 3, "+02:00"), _counted("07:00", "07:10", 5, "+02:00"))
     ]
-    shown = seed.ok("reprocess", "visits-counter", *window, "--yes")
-    assert "2025-09-04T05:00:00.000Z  3 -> 5" in shown
+    reprocessing = seed.start("reprocess", "visits-counter", *window, "--yes")
+    reprocessing.await_line("Recomputing windows")
+    # Batches go on meanwhile: of another window, so the plan's ground does not move.
+    _send(seed, _visits("08:05"))
+    running.await_line(r"visits-lake: running .*batch 6 .*lag 0")
+    assert reprocessing.await_end() == 0, reprocessing.err
+    assert "    2025-09-04T05:00:00.000Z  3 -> 5" in reprocessing.out
     assert counts.await_line("window") == _counted("07:00", "07:10", 5, "+02:00")
 
     (operation,) = json.loads(seed.ok("operations", "--json"))

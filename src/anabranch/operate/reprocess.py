@@ -19,6 +19,7 @@ from anabranch.core.reprocess import (
     changes_between,
     check_closed,
     check_ground,
+    check_lake,
     check_recomputable,
     count_windows,
     partitions_of,
@@ -62,7 +63,9 @@ def check_range(project: Project, pipeline: Pipeline, asked: Range) -> Range:
     """The whole windows of what was asked for; refuses what may not be recomputed now. Starts no Spark."""
     assert pipeline.window_s is not None
     wanted = whole_windows(asked, pipeline.window_s)
-    check_closed(pipeline, wanted, stream_state(project, pipeline))
+    state = stream_state(project, pipeline)
+    check_closed(pipeline, wanted, state)
+    check_lake(pipeline, state)
     return wanted
 
 
