@@ -1,4 +1,4 @@
-"""A checkpoint with a long history, made without running it: every file that a stateful query with a changelog leaves behind."""
+"""A checkpoint with a long history, made without running it: every file that a stateful query with a changelog leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking into a checkpoint of 10,000 batches, and taking 5,000 of them back: the real commands, each in a process of its own."""
+"""Looking into a checkpoint of 10,000 batches, and taking 5,000 of them back, by the real commands in processes of their own."""
 
 from __future__ import annotations
 

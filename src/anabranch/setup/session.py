@@ -40,7 +40,8 @@ SETTINGS = {
     # RocksDB keeps state outside the heap; with a changelog a batch writes its changes, not everything.
     f"{_STREAMING}.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     f"{_STREAMING}.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # A day of batches at a trigger of 15 s can be rewound to; 100, Spark's default, are 25 minutes. `make bench` says what it costs.
+    # A day of batches at a trigger of 15 s can be rewound to; 100, Spark's default, are 25 minutes. What it costs is in
+    # docs/benchmarks.md.
     f"{_STREAMING}.minBatchesToRetain": "5760",
     # Spark's default manager starts a `chmod` and a `readlink` process for each file on a local disk.
     f"{_STREAMING}.checkpointFileManagerClass": (
