@@ -1,13 +1,31 @@
-"""What all tiers share: projects in directories of their own."""
+"""What all tiers share: projects in directories of their own, and one Spark session for those that ask for one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.harness import Project
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Started as a run starts it, when the first test asks for it. There is one for a process."""
+    from anabranch.setup.jars import ensure_jars
+    from anabranch.setup.session import start_session
+
+    directory = tmp_path_factory.mktemp("spark")
+    session = start_session(
+        {}, zone="UTC", jars=ensure_jars("spark"), scratch_dir=directory / "tmp", log_file=directory / "spark.log"
+    )
+    yield session.spark
+    session.end()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Looking into a checkpoint of 10,000 batches, and taking 5,000 of them back, by the real commands in processes of their own."""
+"""Looking into a checkpoint of 10,000 batches, and taking 5,000 of them back, each by the real command in its own process."""
 
 from __future__ import annotations
 

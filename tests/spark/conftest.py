@@ -1,21 +1,41 @@
-"""One Spark session for the whole tier, started as a run starts it."""
+"""The queries of this tier, each run once, when a test first asks for it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from anabranch.setup.jars import ensure_jars
-from anabranch.setup.session import start_session
+from tests.spark.queries import FILES, KINDS, Query
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    directory = tmp_path_factory.mktemp("spark")
-    session = start_session(
-        {}, zone="UTC", jars=ensure_jars("spark"), scratch_dir=directory / "tmp", log_file=directory / "spark.log"
-    )
-    yield session.spark
-    session.end()
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("visits")
+    for number in range(FILES):
+        # Keys that only one batch touches are where stale state would show.
+        rows = [{"k": key, "v": number} for key in ("a", "b", "c", f"only-{number}")]
+        (directory / f"{number}.json").write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return directory
+
+
+@pytest.fixture(scope="session")
+def made(spark: SparkSession, files: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Query]:
+    """Each kind of checkpoint is made when it is first asked for."""
+    queries: dict[str, Query] = {}
+
+    def make(name: str) -> Query:
+        if name not in queries:
+            kind = next(kind for kind in KINDS if kind.name == name)
+            session = spark.newSession()
+            for key, value in kind.conf.items():
+                session.conf.set(key, value)
+            query = Query(session, kind, files, tmp_path_factory.mktemp(name) / "checkpoint")
+            query.results = query.run()
+            queries[name] = query
+        return queries[name]
+
+    return make
