@@ -112,7 +112,7 @@ class Query:
                 raise
         finally:
             query.stop()
-            settled(self.checkpoint)
+        settled(self.checkpoint)
         return given
 
 
