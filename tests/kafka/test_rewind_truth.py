@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from anabranch.cli.main import run_command
 from anabranch.core.pipeline import Table, Topic
@@ -145,9 +145,12 @@ def _table(one: Stream) -> list[dict[str, object]]:
 
 def _state(one: Stream) -> list[str]:
     """Every key and value of the state after the last batch; of sessions the timers as well."""
-    reader = one.spark.read.format("statestore").option("path", str(one.checkpoint))
+
+    def read(**options: str) -> DataFrame:
+        return one.spark.read.format("statestore").options(**options).load(str(one.checkpoint))
+
     if one.pipeline.name != "visits-sessions":
-        return sorted(str(row.asDict(True)) for row in reader.load().select("partition_id", "key", "value").collect())
-    buckets = reader.option("stateVarName", "visits").load().select("key", "value").collect()
-    timers = reader.option("readRegisteredTimers", "true").load().select("key", "expiration_timestamp_ms").collect()
+        return sorted(str(row.asDict(True)) for row in read().select("partition_id", "key", "value").collect())
+    buckets = read(stateVarName="visits").select("key", "value").collect()
+    timers = read(readRegisteredTimers="true").select("key", "expiration_timestamp_ms").collect()
     return sorted([f"{row.key} {sorted(json.loads(row.value[0]).items())}" for row in buckets] + [str(row) for row in timers])
