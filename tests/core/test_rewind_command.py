@@ -224,6 +224,16 @@ def test_an_interrupted_rewind_is_resumed_or_taken_back(after: int, desk: Desk, 
     assert (code, "was taken back before it finished" in said) == (3, True)
 
 
+def test_ground_that_moved_is_refused_and_the_operation_is_over(desk: Desk, interrupted: Callable[[int], str]) -> None:
+    operation = interrupted(0)
+    (desk.checkpoint / "offsets" / "9").write_text("v1", encoding="utf-8")
+    before = desk.tree()
+    code, said = desk("resume", operation, "--yes")
+    assert (code, "files came or went since" in said) == (3, True)
+    assert desk.tree() == before
+    assert [outcome for _, _, outcome in desk.operations()] == ["refused"]
+
+
 @pytest.mark.parametrize("after", [0, 1, 2, 10, 40])
 def test_resumed_it_ends_as_if_nothing_had_been(after: int, desk: Desk, interrupted: Callable[[int], str]) -> None:
     operation = interrupted(after)

@@ -76,7 +76,7 @@ def operations(
     if as_json or operation_id:
         write_json([asdict(operation) for operation in found] if operation_id is None else asdict(found[0]))
         return
-    rows = [(operation.id, operation.kind, str(operation.plan.get("pipeline")), operation.state) for operation in found]
+    rows = [(operation.id, operation.kind, str(operation.plan.get("pipeline") or operation.plan.get("checkpoint")), operation.state) for operation in found]
     write_table(("operation", "kind", "pipeline", "state"), rows)
 
 

@@ -40,7 +40,12 @@ def carry_out(project: Project, plan: Plan, progress: Progress) -> Checks:
         shifting = _shifting(plan, progress, record)
         # Interrupted behind the commit point the query may have run since: then there is nothing left to compare.
         is_new = not shifting.is_committed()
-        shifting.apply()
+        try:
+            shifting.apply()
+        except Refused:
+            # Nothing was changed: it is over, and need not be resumed.
+            record_receipt(project, plan.shift.operation, {"outcome": "refused"})
+            raise
         if plan.pipeline is not None:
             _write_history(plan, path)
         checks = _verify(plan) if is_new else []
@@ -83,6 +88,8 @@ def undo_plan(project: Project, operation: Operation) -> UndoPlan:
         raise Refused(f"{operation.id} is undone already.", f"anabranch operations {operation.id}")
     if operation.state == "taken back":
         raise Refused(f"{operation.id} was taken back before it finished: there is nothing to undo.")
+    if operation.state == "refused":
+        raise Refused(f"{operation.id} was refused: it changed nothing.")
     rewind = plan_from_json(operation.plan)
     if (later := next((one for one in operations(project) if _follows(one, operation)), None)) is not None:
         raise Refused(f"{later.id} came after it on the same checkpoint.", f"anabranch undo {later.id}   first")
