@@ -76,7 +76,7 @@ def operations(
     if as_json or operation_id:
         write_json([asdict(operation) for operation in found] if operation_id is None else asdict(found[0]))
         return
-    rows = [(operation.id, operation.kind, str(operation.plan.get("pipeline") or operation.plan.get("checkpoint")), operation.state) for operation in found]
+    rows = [(one.id, one.kind, str(one.plan.get("pipeline") or one.plan.get("checkpoint")), one.state) for one in found]
     write_table(("operation", "kind", "pipeline", "state"), rows)
 
 
