@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from anabranch.operate.subject import Subject
     from anabranch.setup.project import Project
 
+_MANY = 1000
 To = Annotated[
     str | None, typer.Option(metavar="console|topic [NAME]|table PATH", help="The pipeline's checkpoint for this sink.")
 ]
@@ -48,7 +50,11 @@ def checkpoint(
     if batch is not None:
         _check_batch(inventory, batch)
     if as_json:
-        write_json(_encodable(report(inventory, None if batch is None else [batch], held)))
+        # Every entry is read, and every verdict made: of 10,000 batches that takes seconds.
+        is_long = batch is None and len(inventory.batches) > _MANY
+        with cli.busy(f"Reading {len(inventory.batches):,} batches") if is_long else nullcontext():
+            found = report(inventory, None if batch is None else [batch], held)
+        write_json(_encodable(found))
     elif batch is not None:
         write_batch(inventory, batch, held)
     else:
