@@ -51,7 +51,7 @@ def test_every_command_in_the_docs_works_and_prints_what_they_say(
                 check=False,
             )
             assert done.returncode == 0, f"$ {command}\n{done.stdout}"
-            assert re.search(r"[^\n]*\n(?:.*\n)*?".join(map(_pattern, expected)), done.stdout), (
+            assert re.search(r"[^\n]*\n(?:.*\n)*?[ \t]*".join(map(_pattern, expected)), done.stdout), (
                 f"$ {command}\nprinted\n{done.stdout}\nand not\n" + "\n".join(expected)
             )
     finally:
