@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from anabranch.cli.main import run_command
 from anabranch.core.pipeline import Table
 from anabranch.core.rewind import Mode, files_beyond, possible
+from anabranch.operate.journal import new_operation_id, record_plan
 from anabranch.operate.preflight import check_start
 from anabranch.world.checkpoint_tree import look
 from anabranch.world.topics import Topics
@@ -182,6 +183,21 @@ def test_what_kafka_has_lost_is_refused_with_the_earliest_batch_and_what_the_lak
     rewind(lake, 3)
     lake.run(A_BATCH)
     assert offsets(lake) == once(VISITS)
+
+
+def test_the_plan_says_what_else_has_seen_those_rows_and_what_is_not_as_it_was(
+    lake: Stream, topics: Topics, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The first start that is written down came after six batches: those were of another version, for all that is known.
+    check_start(lake.pipeline, lake.checkpoint, topics, "2")
+    reprocess = new_operation_id("reprocess")
+    record_plan(lake.project, reprocess, "reprocess", {"pipeline": "visits-counter"})
+    assert lake.anabranch("rewind", "--to-batch", "3", "--dry-run") == 0
+    said = capsys.readouterr().out
+    assert f"{reprocess} has read rows of the lake that are taken out now" in said
+    assert "computed by another version of the pipeline's code" in said
+    assert lake.anabranch("rewind", "--to-batch", "3", "--dry-run", "--checkpoint-only") == 0
+    assert "batches run again and write nothing" in capsys.readouterr().out
 
 
 def test_a_topic_that_was_made_again_under_its_name_is_refused(

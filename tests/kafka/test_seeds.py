@@ -213,6 +213,9 @@ def test_seed_003_pages_of_each_visit_come_early_and_once_more_when_it_is_over(s
     assert _batch(running, 11) == ["2|1|false"]
     seed.ok("stop", "visits-sessions")
     assert running.await_end() == 0
+    state = json.loads(seed.ok("checkpoint", "visits-sessions", "--state", "--batch", "8", "--json"))
+    visits = sorted((row["visit_id"], row["visited_pages"]) for row in state["rows"])
+    assert (state["batch"], visits, state["more"]) == (8, [("1", 4), ("2", 1)], False)
 
 
 def _visit(visit_id: int, time: str) -> str:
