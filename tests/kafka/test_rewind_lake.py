@@ -24,6 +24,7 @@ from anabranch.operate.journal import new_operation_id, record_plan
 from anabranch.operate.preflight import check_start
 from anabranch.world.checkpoint_tree import look
 from anabranch.world.topics import Topics
+from tests.harness import PATIENCE_S
 from tests.kafka.streams import Stream, stream
 
 VISITS, A_BATCH = 60, 10
@@ -172,8 +173,10 @@ def test_what_kafka_has_lost_is_refused_with_the_earliest_batch_and_what_the_lak
 ) -> None:
     tree, topic = tree_of(lake), lake.pipeline.source_topic
     lost = [TopicPartition(topic, 0, 12)]
-    for future in AdminClient(dict(kafka)).delete_records(lost).values():
-        future.result()
+    # Kept: a client that is let go of takes its answers with it.
+    admin = AdminClient(dict(kafka))
+    for future in admin.delete_records(lost).values():
+        future.result(PATIENCE_S)
     assert lake.anabranch("rewind", "--to-batch", "1", "--yes") == 3
     said = capsys.readouterr().err
     assert f"{topic} partition 0: offsets 5 to 11 are no longer in Kafka" in said
