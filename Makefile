@@ -13,7 +13,7 @@ demo: .venv/ready ## see it work: broker, visits, a stream, a stop, a restart
 	@$(BIN)/anabranch demo
 
 test: check ## pass all the tests
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 check: .venv/ready ## lint and types alone
 	@$(BIN)/ruff check $(SOURCES)

@@ -135,11 +135,10 @@ def _cut(work: Callable[[], None]) -> bool:
     return False
 
 
-@pytest.mark.parametrize("name", ["changelog", "transform-with-state"])
 def test_at_every_step_the_query_starts_as_before_or_refuses_over_the_fence(
-    name: str, kept: Callable[[str], tuple[Query, Path]]
+    kept: Callable[[str], tuple[Query, Path]],
 ) -> None:
-    query, saved = kept(name)
+    query, saved = kept("changelog")
     inventory = look_at(DirectoryStorage(query.checkpoint), measured=True)
     batch = next(batch for batch in inventory.batches if possible(inventory, batch, "replay").possible)
     shift = shift_of(query.checkpoint, batch, "replay")
