@@ -17,7 +17,7 @@ from benchmarks.streams import duration_ms, full_batches, start_ours
 _RETAIN = "spark.sql.streaming.minBatchesToRetain"
 _CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 _ROWS = 50
-_FIRST, _BATCHES, _COLD = 10, 60, 30
+_FIRST, _BATCHES, _COLD = 10, 150, 90
 _NUMBER = 10_000
 
 

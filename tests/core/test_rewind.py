@@ -171,7 +171,7 @@ def test_an_undo_is_the_same_files_the_other_way_round() -> None:
     undo = plan_undo(made, after, "undo")
     assert list(undo.shift.moves) == [(target, source) for source, target in reversed(list(made.shift.moves))]
     assert undo.shift.sink == PutBack(ROWS)
-    assert undo.shift.after == fingerprint(inventory)
+    assert undo.shift.after == fingerprint(inventory.listing)
     assert "90 rows are put back, and the query's transaction is set from 2 to 8" in "\n".join(explain_undo(undo))
 
 

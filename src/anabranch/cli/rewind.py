@@ -45,8 +45,7 @@ def rewind(
 
     Example: anabranch rewind visits-lake --to-batch 41
     """
-    from dataclasses import asdict
-
+    from anabranch.core.records import as_record
     from anabranch.core.rewind_text import explain
     from anabranch.operate.rewind import Wish, plan
     from anabranch.operate.subject import find_subject
@@ -62,7 +61,7 @@ def rewind(
     if made is None:
         cli.say(f"There is nothing to do: batch {inventory.next_batch} is what runs next.")
         return
-    show(explain(made), asdict(made), as_json)
+    show(explain(made), as_record(made), as_json)
     if dry_run:
         return
     confirm(yes, f"Rewind {subject.name} to batch {made.batch}?")
@@ -85,8 +84,7 @@ def undo(
 
     Example: anabranch undo 20251115T230000-rewind-1a2b
     """
-    from dataclasses import asdict
-
+    from anabranch.core.records import as_record
     from anabranch.core.rewind_text import explain_undo
     from anabranch.operate.journal import find_operation
     from anabranch.operate.take_back import give_up, is_under_way, undo_plan
@@ -104,7 +102,7 @@ def undo(
             cli.say("Taken back: the checkpoint is as it was.")
         return
     made = undo_plan(project, operation)
-    show(explain_undo(made), asdict(made), as_json)
+    show(explain_undo(made), as_record(made), as_json)
     if dry_run:
         return
     confirm(yes, f"Undo {operation.id}?")
@@ -112,14 +110,13 @@ def undo(
 
 
 def resume_shift(cli: Cli, project: Project, operation: Operation, yes: bool, dry_run: bool) -> None:
-    from dataclasses import asdict
-
+    from anabranch.core.records import as_record
     from anabranch.core.rewind import RewindPlan
     from anabranch.core.rewind_text import explain, explain_undo
     from anabranch.operate.take_back import plan_of
 
     made = plan_of(operation)
-    show(explain(made) if isinstance(made, RewindPlan) else explain_undo(made), asdict(made), False)
+    show(explain(made) if isinstance(made, RewindPlan) else explain_undo(made), as_record(made), False)
     if dry_run:
         return
     confirm(yes, f"Finish {operation.id}?")

@@ -71,8 +71,8 @@ def plan_rewind(
             paths=paths,
             fence=f"offsets/{newest + 1}",
             sink=sink,
-            before=fingerprint(inventory),
-            after=fingerprint(inventory, paths),
+            before=fingerprint(inventory.listing),
+            after=fingerprint(inventory.listing, paths),
         ),
         checkpoint=inventory.path,
         pipeline=pipeline,
@@ -218,7 +218,7 @@ def verify(shift: Shift, inventory: Inventory) -> list[tuple[str, bool]]:
     return [
         ("no fence and no journal are left", inventory.fence is None and not inventory.journals),
         ("every file is in its place: none is missing, none is left over",
-         fingerprint(inventory) == shift.after),
+         fingerprint(inventory.listing) == shift.after),
     ]  # fmt: skip
 
 

@@ -7,12 +7,12 @@ fence that no query starts over, and from there both ways are open. Nothing here
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from anabranch.core.checkpoint_files import Listing
 from anabranch.core.checkpoint_log import FENCE
-from anabranch.core.inventory import Inventory
 
 # One name for all operations: it is created exclusively, so that only one can be under way.
 JOURNAL = "_rewind/journal.json"
@@ -197,22 +197,20 @@ def opposite(part: SinkPart) -> SinkPart:
             return part
 
 
-def fingerprint(inventory: Inventory, without: Collection[str] = ()) -> str:
-    """Of all that Spark sees in a checkpoint: the names, and of state the sizes. Not of the fence, nor of what is ours.
+def fingerprint(listing: Listing, without: Iterable[str] = ()) -> str:
+    """Of all that Spark sees in a checkpoint: the names, and of state the sizes. Not of what is ours.
 
     Spark never writes into a file that is there: whatever it does, a name comes or goes. The sizes of the logs and of checksums
     are left out because measuring them takes longer than all the rest. `without`: as if these were gone; a directory stands
     for all that is in it.
     """
     gone = set(without)
-    if inventory.fence is not None:
-        gone.add(inventory.fence)
     digest = hashlib.sha256()
-    for directory in sorted(inventory.listing):
+    for directory in sorted(listing):
         if directory.startswith("_rewind") or directory.partition("/")[0] in gone:
             continue
         prefix = f"{directory}/" if directory else ""
-        names = inventory.listing[directory]
+        names = listing[directory]
         if directory.startswith("state/"):
             lines = [f"{name}\0{-1 if name.endswith('.crc') else names[name]}" for name in names if prefix + name not in gone]
         else:

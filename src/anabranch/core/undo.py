@@ -52,7 +52,7 @@ def _lost(rewind: RewindPlan, inventory: Inventory) -> Iterator[str]:
         yield f"{which} ran again and would be lost"
     elif newest > last:
         yield f"batch {newest} was planned again"
-    elif fingerprint(inventory) != rewind.shift.after:
+    elif fingerprint(inventory.listing) != rewind.shift.after:
         yield "files of the checkpoint came or went"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anabranch.core.errors import Failed, Misused, Refused
 from anabranch.core.inventory import Inventory
@@ -21,13 +22,14 @@ from anabranch.core.rewind_target import Target, batch_for
 from anabranch.core.shift import SinkPart
 from anabranch.operate.code import code_of
 from anabranch.operate.journal import new_operation_id, operations
-from anabranch.operate.kafka import kafka_of
 from anabranch.operate.rewind_sink import left_alone, refuse_unknown, sink_part
-from anabranch.operate.subject import Subject
+from anabranch.operate.subject import Subject, topics_of
 from anabranch.setup.project import Project
 from anabranch.world.facts import facts_path, read_facts
 from anabranch.world.leases import holder_of
-from anabranch.world.topics import Topics
+
+if TYPE_CHECKING:
+    from anabranch.world.topics import Topics
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def plan(project: Project, subject: Subject, inventory: Inventory, wish: Wish) -
         sink: SinkPart = left_alone(None)
         notes = ["whether the source still has the data was not asked: it is not known which Kafka this query reads"]
     else:
-        topics = Topics(kafka_of(project).for_python)
+        topics = topics_of(project)
         held: Held = {pipeline.source_topic: topics.reach(pipeline.source_topic)}
         _check_same_topic(pipeline, subject.path, topics)
         verdict = check_possible(inventory, batch, wish.mode, held, list(_in_the_lake(project, inventory, batch, held)))

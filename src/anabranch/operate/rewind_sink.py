@@ -5,7 +5,7 @@ A new kind of sink gets a case in `sink_part`, and if something is to be done th
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from anabranch.core.errors import Refused
 from anabranch.core.inventory import Inventory
@@ -13,8 +13,9 @@ from anabranch.core.kafka_starts import read_so_far, start_of
 from anabranch.core.origin import BATCH, ORIGIN, PIPELINE
 from anabranch.core.pipeline import Console, Pipeline, Table, Topic
 from anabranch.core.shift import Pairs, Rows, SinkPart, TakeOut, Untouched
-from anabranch.world.records import read_records
-from anabranch.world.topics import Topics
+
+if TYPE_CHECKING:
+    from anabranch.world.topics import Topics
 
 # A topic of so many results is read in a second or two; of a longer one the keys are not counted.
 _MOST_RESULTS = 200_000
@@ -73,6 +74,8 @@ def _keys(topic: str, batch: int, pipeline: Pipeline, topics: Topics) -> str:
     held = sum(reach.end - reach.earliest for reach in topics.reach(topic).values())
     if held > _MOST_RESULTS:
         return f" (not counted: it holds {held:,} records)"
+    from anabranch.world.records import read_records
+
     found: set[str] = set()
     for record in read_records(topics, topic, follow=False):
         number = record.header(BATCH) or ""

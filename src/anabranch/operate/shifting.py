@@ -33,7 +33,6 @@ from anabranch.core.shift import (
     steps,
     steps_back,
 )
-from anabranch.world.checkpoint_tree import look_at
 from anabranch.world.storage import Storage
 
 # Done, of how many.
@@ -97,7 +96,8 @@ class Shifting:
         first = next(self.shift.moves, None)
         if first is not None and self.storage.holds(first[1]):
             return
-        if fingerprint(look_at(self.storage)) != self.shift.before:
+        listing, _ = self.storage.list()
+        if fingerprint(listing, [self.shift.fence]) != self.shift.before:
             self.roll_back()
             raise self._moved()
 
@@ -155,7 +155,8 @@ class Shifting:
                     raise Failed(f"{source} cannot be moved to {target}: somebody else changed the checkpoint.") from None
         progress(len(moves), len(moves))
         # What was moved stays moved: the sink must not change, nor the fence come down, before that is sure.
-        self.storage.sync(sorted({directory for move in moves for path in move for directory in _directories(path)}))
+        touched = {path.rpartition("/")[0] for move in moves for path in move}
+        self.storage.sync(sorted({directory for one in touched for directory in _with_new_ones_above(one)}))
 
 
 def under_way(storage: Storage) -> str | None:
@@ -169,9 +170,8 @@ def under_way(storage: Storage) -> str | None:
         return "an operation whose journal cannot be read"
 
 
-def _directories(path: str) -> Iterable[str]:
-    """Those above a file: new ones are entries of their parents, so these count as well."""
-    directory = path.rpartition("/")[0]
+def _with_new_ones_above(directory: str) -> Iterable[str]:
+    """New directories are entries of their parents, so these count as well."""
     yield directory
     while directory.startswith("_rewind"):
         directory = directory.rpartition("/")[0]

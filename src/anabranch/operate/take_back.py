@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from anabranch.core.errors import Failed, Refused
 from anabranch.core.inventory import Inventory
+from anabranch.core.records import as_record
 from anabranch.core.rewind import RewindPlan, plan_from_json, verify, verify_rewind
 from anabranch.core.shift import NoTables, Tables, TakeOut, Untouched
 from anabranch.core.undo import UndoPlan, plan_undo, undo_from_json
@@ -34,7 +34,7 @@ def plan_of(operation: Operation) -> Plan:
 def carry_out(project: Project, plan: Plan, progress: Progress) -> Checks:
     """From the beginning, or from where it was interrupted. What was verified afterwards."""
     kind, path = ("rewind" if isinstance(plan, RewindPlan) else "undo"), Path(plan.checkpoint)
-    record = asdict(plan)
+    record = as_record(plan)
     with _lease(plan, kind):
         record_plan(project, plan.shift.operation, kind, record)
         shifting = _shifting(plan, progress, record)
@@ -121,7 +121,7 @@ def _check_table(rewind: RewindPlan) -> None:
 
 def _shifting(plan: Plan, progress: Progress, record: dict[str, Any] | None = None) -> Shifting:
     storage = DirectoryStorage(Path(plan.checkpoint))
-    return Shifting(plan.shift, json.dumps(record or asdict(plan)), storage, _tables(plan), progress)
+    return Shifting(plan.shift, json.dumps(record or as_record(plan)), storage, _tables(plan), progress)
 
 
 def _tables(plan: Plan) -> Tables:

@@ -14,6 +14,7 @@ from typing import Protocol
 from uuid import uuid4
 
 from anabranch.core.errors import Refused
+from anabranch.world.renaming import rename_exclusively
 
 # The longest way down: state/<operator>/<partition>/<store>/SSTs.
 _MOST_LEVELS = 5
@@ -115,10 +116,7 @@ class DirectoryStorage:
 
     def move(self, source: str, target: str) -> None:
         self._make_directory(target.rpartition("/")[0])
-        # rename() would write over it in silence.
-        if os.path.lexists(f"{self.path}/{target}"):
-            raise FileExistsError(target)
-        os.rename(f"{self.path}/{source}", f"{self.path}/{target}")  # noqa: PTH104 - 40,000 of them
+        rename_exclusively(f"{self.path}/{source}", f"{self.path}/{target}")
 
     def sync(self, directories: Iterable[str]) -> None:
         for directory in directories:
