@@ -466,6 +466,42 @@ def random_values() -> list[bytes | None]:
     return values
 
 
+def other_fields() -> list[bytes]:
+    """Fields that nobody reads, some of which make a record bad all the same."""
+    written = [
+        "1",
+        "-1.5",
+        "-0",
+        "0",
+        "01",
+        "1e3",
+        "1.",
+        "+1",
+        "true",
+        "null",
+        "nul",
+        "NaN",
+        '"x"',
+        '"a\\nb"',
+        '"a\x01b"',
+        "[]",
+        '{"page":1}',
+        "9" * 40,
+    ]
+    names = ["x", "", "page ", "Page", "pages", "userID", "é", "visit_id", "x" * 200, "x" * 201, "x" * 60_000, "a\\u0062"]
+    pairs = [f'"{name}":{value}' for name in names for value in ("1", '"x"')] + [f'"x":{value}' for value in written]
+    texts = [
+        *pairs,
+        *(f"{pair},{pair}" for pair in pairs),
+        '"a":1,"b":2,"a":3',
+        '"a":1,"A":2',
+        '"a":"b","b":"a"',
+        '"a":1,"a" :2',
+    ]
+    texts += [",".join(f'"n{number}":{number}' for number in range(count)) for count in (30, 31, 32, 100)]
+    return [b'{"event_time":"2025-09-04T07:00:00","visit_id":"v",' + text.encode() + b"}" for text in texts]
+
+
 def test_each_record_is_parsed_once_however_its_columns_are_used(spark: SparkSession) -> None:
     events = decode(records(spark, [b"{}"]), zone=ZONE, future_tolerance_s=HOUR_S)
     used = events.where("problem is null and visit_id is not null and event_time > timestamp'2020-01-01'")
@@ -476,7 +512,8 @@ def test_each_record_is_parsed_once_however_its_columns_are_used(spark: SparkSes
 
 def test_plain_records_decode_as_the_parser_would_have_it(spark: SparkSession) -> None:
     """A blank in front makes any record odd, and means nothing in JSON: both ways must say the same."""
-    values = [value for value in [*(case.value for case in CASES), *random_values()] if value and value.startswith(b"{")]
+    some = [*(case.value for case in CASES), *random_values(), *other_fields()]
+    values = [value for value in some if value and value.startswith(b"{")]
     both = [
         in_utc(decode(records(spark, list(each)), zone=ZONE, future_tolerance_s=HOUR_S).drop("value"))
         for each in (values, [b" " + value for value in values])
@@ -489,8 +526,9 @@ def test_usual_records_are_plain(spark: SparkSession) -> None:
     """Else each would go the slow way, and nobody would see it."""
     usual: list[bytes | None] = [made.value for made in islice(visits(Recipe()), 100)]
     usual += [case.value for case in GOOD if case.name in ("all fields", "seed 001", "seed 004", "other letters as bytes")]
+    usual.append(at(SEVEN, visit_id=1, device="phone", seconds=1.5, is_new=True, referrer=None).encode())
     times = records(spark, usual).select(plain_time(F.col("value").cast("string")))
-    assert len(usual) == 104
+    assert len(usual) == 105
     assert all(row[0] for row in times.collect())
 
 

@@ -23,8 +23,6 @@ Decided here:
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import reduce
-from operator import or_
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -67,6 +65,9 @@ _LOCAL_TIME: Final = _DATE_AND_TIME + r"\z"
 _ZONED_TIME: Final = _DATE_AND_TIME + r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)\z"
 _WIDE_YEAR: Final = r"^([+-][0-9]{4,}|[0-9]{5,})-[0-9]{2}-[0-9]{2}[T ]"
 _NUMBER: Final = r'^(-?[0-9.]+(E-?[0-9]+)?|"-?Infinity")\z'  # as Spark writes a JSON number into a string
+# What Spark may have written of a JSON value that is no string; numbers that are no integers always come with a point.
+_LIKE_A_VALUE: Final = r'^([{\["]|true|false)|\.'
+_LIKE_A_VALUE_OR_INTEGER: Final = r'^([{\["0-9.-]|true|false)'
 _END_S: Final = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
 
 
@@ -144,7 +145,6 @@ def _tested(event: Column, zone: str) -> Column:
     """The fields, their spellings made one, the time, and cheap tests that raise suspicion."""
     fields = {name: F.coalesce(*(event[spelling] for spelling in _spellings(name))) for name in (*TEXTS, *IDS)}
     time = F.coalesce(*(event[spelling] for spelling in _spellings("event_time")))
-    values = sum((event[name].isNotNull().cast("int") for name in _READ), F.lit(0))
     is_corrupt = event["_corrupt"].isNotNull()
     columns = {
         **{f"_{name}": column for name, column in fields.items()},
@@ -154,8 +154,6 @@ def _tested(event: Column, zone: str) -> Column:
         "is_doubtful": is_corrupt | time.isNull() | _is_not_utf8() | F.contains(_text(), F.lit("\\u")),
         # A brace before the last byte: the object may end before the record does. (Bytes: counting characters is slow.)
         "has_inner_brace": F.contains(_text_but_last_byte(), F.lit("}")) | ~F.endswith(_text(), F.lit("}")),
-        # As many keys as values read: none can be there twice.
-        "has_other_keys": F.size(F.json_object_keys(_text())) != values,
     }
     return F.struct(*(column.alias(name) for name, column in columns.items()))
 
@@ -170,7 +168,7 @@ def _instant(text: Column, zone: str) -> Column:
     """The zone is written behind the time: cast alone would take the session's."""
     whole = F.when(text.rlike(_LOCAL_TIME), F.concat(text, F.lit(zone))).when(text.rlike(_ZONED_TIME), text)
     # Spark reads a zone only behind seconds, and Java leaves out seconds that are 0.
-    return F.coalesce(whole.try_cast("timestamp"), F.regexp_replace(whole, "^(.{16})", "$1:00").try_cast("timestamp"))
+    return F.regexp_replace(whole, "^(.{16})(?!:)", "$1:00").try_cast("timestamp")
 
 
 def _broken(tested: Column) -> Column:
@@ -188,7 +186,7 @@ def _broken(tested: Column) -> Column:
     return F.coalesce(
         F.when(tested["is_doubtful"], doubts),
         F.when(tested["has_inner_brace"] & _goes_on(text, keys), MORE_THAN_ONE_OBJECT),
-        F.when(tested["has_other_keys"] & (F.size(F.array_distinct(keys)) < F.size(keys)), DUPLICATE_KEY),
+        F.when(F.size(F.array_distinct(keys)) < F.size(keys), DUPLICATE_KEY),
     )
 
 
@@ -244,13 +242,10 @@ def _wrong_type(tested: Column) -> Column:
 
 
 def _looks_typed(text: Column, name: str) -> Column:
-    """Could Spark have made this text of something else? Numbers that are no integers always come with a point."""
-    number = F.contains(text, F.lit(".")) if name in IDS else (text >= "-") & (text < ":")
-    # A quote: it writes 1e999 as "Infinity", quotes and all.
-    other = reduce(or_, (F.startswith(text, F.lit(start)) for start in ("{", "[", '"', "true", "false")))
-    return F.coalesce(number | other, F.lit(False))
+    """Could Spark have made this text of something else? It writes 1e999 as "Infinity", quotes and all."""
+    return text.rlike(_LIKE_A_VALUE if name in IDS else _LIKE_A_VALUE_OR_INTEGER)
 
 
 def _is_string(name: str) -> Column:
-    types = (F.schema_of_variant(F.from_json(_text(), f"{spelling} VARIANT")[spelling]) for spelling in _spellings(name))
-    return F.coalesce(*(F.nullif(type_, F.lit("VOID")) for type_ in types)) == "STRING"
+    *others, last = (F.schema_of_variant(F.from_json(_text(), f"{one} VARIANT")[one]) for one in _spellings(name))
+    return F.coalesce(*(F.nullif(type_, F.lit("VOID")) for type_ in others), last) == "STRING"
