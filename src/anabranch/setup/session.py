@@ -47,6 +47,8 @@ SETTINGS = {
     f"{_STREAMING}.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
+    # PySpark would look up, and keep, the line of Python that made each column: most of the time that a decoder takes to build.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     # A stop waits for the batch, not for ever.
     f"{_STREAMING}.stopTimeout": "60s",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
