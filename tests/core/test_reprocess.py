@@ -146,6 +146,16 @@ def test_a_plan_says_what_would_change_and_what_would_not() -> None:
     )
 
 
+def test_a_long_plan_shows_what_changes_and_counts_the_rest() -> None:
+    results = [(f'{{"user":"{number:04}"}}', '{"count":2}') for number in range(1000)]
+    latest = {key: '{"count":2}' for key, _ in results[:-1]}
+    plan = ReprocessPlan("id", "p", "t", WINDOW, WINDOW, 1, "lake", 4, 2, 11, changes_between(results, latest), GROUND)
+    words = list(explain(plan))
+    assert "    0999  none -> 2" in words
+    assert "    and 980 more: --json shows them all" in words
+    assert len(words) < 30
+
+
 def test_a_time_that_the_zone_skips_is_refused() -> None:
     with pytest.raises(Refused, match="does not exist in Europe/Paris"):
         parse_instant("2025-03-30T02:30", "Europe/Paris")

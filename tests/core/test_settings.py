@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from anabranch.core.errors import Misused
+from anabranch.core.pipeline import VISITS_COUNTER, VISITS_WINDOWS, Topic
+from anabranch.setup.project import open_project
 from anabranch.setup.settings import load_settings
 
 
@@ -42,6 +44,14 @@ def test_options_beat_the_environment_which_beats_the_file(tmp_path: Path, monke
     assert values["broker.port"] == ("2", "environment")
     assert values["pipelines.visits-log.trigger"] == ("7.0", "environment")
     assert values["pipelines.visits-log.max_offsets"] == ("3", "anabranch.toml")
+
+
+def test_a_pipeline_is_as_its_section_changes_it_and_others_are_not(tmp_path: Path) -> None:
+    _write(tmp_path, '[pipelines.visits-counter]\nfuture_tolerance = "1d"\nwindow = "5m"\ntopics.sink = "counts"')
+    project = open_project(tmp_path)
+    changed = project.pipeline(VISITS_COUNTER)
+    assert (changed.future_tolerance_s, changed.window_s, changed.sink) == (86_400, 300, Topic("counts"))
+    assert project.pipeline(VISITS_WINDOWS) == VISITS_WINDOWS
 
 
 def test_dotted_properties_may_be_written_with_or_without_quotes(tmp_path: Path) -> None:

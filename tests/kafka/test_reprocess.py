@@ -169,7 +169,9 @@ def test_a_newer_result_that_comes_while_a_person_thinks_is_not_overwritten(proj
     said = "\n".join(asked.err)
     assert f"nothing was sent: {SEVEN_KEY} has a newer result, from elsewhere" in said
     assert counts.all() == before
-    assert json.loads(project.ok("operations", "--json")) == []
+    (refused,) = json.loads(project.ok("operations", "--json"))
+    assert refused["receipt"]["outcome"] == "refused"
+    assert "there is nothing to resume" in project("resume", refused["id"], "--yes").stderr
 
 
 def test_killed_while_it_sends_it_is_resumed_and_the_latest_result_of_each_key_is_right(
@@ -184,7 +186,7 @@ def test_killed_while_it_sends_it_is_resumed_and_the_latest_result_of_each_key_i
     os.killpg(sending.process.pid, signal.SIGKILL)
     sending.await_end()
 
-    (operation,) = json.loads(project.ok("operations", "--json"))
+    operation = json.loads(project.ok("operations", "--json"))[0]
     assert (operation["receipt"], len(operation["plan"]["changes"])) == (None, BROWSERS)
     assert "not finished" in project.ok("operations")
     sent = [record for record in browsers.all() if record.header("anabranch-operation") == operation["id"]]

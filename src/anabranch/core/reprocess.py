@@ -15,6 +15,9 @@ from anabranch.core.ground import Ground, LaterResult, movements
 from anabranch.core.instants import iso_utc
 from anabranch.core.pipeline import Pipeline
 
+# Results shown in words, those that change first.
+_MOST_SHOWN = 20
+
 
 @dataclass(frozen=True)
 class Range:
@@ -177,8 +180,11 @@ def explain(plan: ReprocessPlan) -> Iterator[str]:
         yield f"  widened to whole windows; asked for was {plan.asked.words()}"
     yield f"  from the lake {plan.lake}, version {plan.lake_version}: {plan.files} files, {plan.rows:,} rows"
     yield f"  to topic {plan.topic}: {len(plan.changes)} results, {_changed(plan)} of them changed"
-    for change in plan.changes:
+    changed_first = sorted(plan.changes, key=lambda change: change.before == change.after)
+    for change in sorted(changed_first[:_MOST_SHOWN], key=lambda change: change.key):
         yield f"    {_short(change)}"
+    if len(plan.changes) > _MOST_SHOWN:
+        yield f"    and {len(plan.changes) - _MOST_SHOWN:,} more: --json shows them all"
     yield "  the running query is not touched; readers that keep the latest result of each key see the new ones"
 
 

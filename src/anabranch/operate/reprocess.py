@@ -125,8 +125,13 @@ def apply_reprocess(project: Project, plan: ReprocessPlan, progress: Callable[[i
 
     Two at once do no harm: both have found the same visits in the lake, so they send the same.
     """
-    _check_ground(project, plan)
     record_plan(project, plan.operation, "reprocess", asdict(plan))
+    try:
+        _check_ground(project, plan)
+    except Refused:
+        # Also of one that was interrupted: what moved does not move back, so it need not be resumed.
+        record_receipt(project, plan.operation, {"outcome": "refused"})
+        raise
     sent = _send(project, plan, progress)
     record_receipt(project, plan.operation, {"planned": len(plan.changes), "acknowledged": sent})
     return sent
