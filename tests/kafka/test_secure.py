@@ -294,3 +294,15 @@ def test_who_is_not_let_in_is_told_why_within_seconds_and_without_the_secrets(
     # They mostly wait: at once, in the time of the longest few.
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(attempt, cases))
+
+
+def test_a_login_that_java_alone_gets_wrong_ends_the_run_with_the_reason(
+    secure: SecureKafka, make_secure: Callable[..., Project]
+) -> None:
+    wrong = f'org.apache.kafka.common.security.scram.ScramLoginModule required username="{USER}" password="{CORE}-wrong";'
+    project: Project = make_secure("java-alone", secure.login, {**secure.login_in_pythons_words(), "sasl.jaas.config": wrong})
+    project.ok("topics", "create", "java-alone")
+    done = project("run", "visits-log")
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    assert "Authentication failed" in done.stderr
+    assert [secret for secret in secure.secrets() if secret in done.stderr] == []
