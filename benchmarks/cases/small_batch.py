@@ -8,9 +8,9 @@ from benchmarks.case import Case, Figures, Goal, Place
 from benchmarks.streams import StartPlain, duration_ms, full_batches, start_ours
 
 _ROWS = 50
-_BATCHES = 150
+_BATCHES = 220
 # Small batches compile slowly: there is little to see of each method.
-_COLD_BATCHES = 90
+_COLD_BATCHES = 180
 
 
 def _figures(place: Place, start: StartPlain) -> Figures:
