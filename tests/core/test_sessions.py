@@ -67,7 +67,7 @@ def _final(records: list[tuple[str | None, int]], cuts: list[int]) -> list[Resul
         batch: dict[str | None, Pages] = {}
         for visit_id, minute in records[start:end]:
             before = batch.get(visit_id, Pages(0, 0))
-            batch[visit_id] = Pages(before.count + 1, max(before.latest_event_ms, SEVEN + minute * MINUTE))
+            batch[visit_id] = Pages(before.number + 1, max(before.latest_event_ms, SEVEN + minute * MINUTE))
         bucket, _ = update(bucket, batch, 0)
     _, results = expire(bucket, SEVEN + 10**9)
     return sorted(results, key=repr)

@@ -11,29 +11,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii
+from typing import NamedTuple
 
 # Part of every checkpoint: never change it. More than 64 cost more than they bring (product.md, 6, measured 16).
 BUCKETS = 16
 TIMEOUT_MS = 10 * 60 * 1000
 
 
-@dataclass(frozen=True)
-class Visit:
+# Tuples: there may be a million of them, and each is made anew in every batch that touches its bucket.
+class Visit(NamedTuple):
     pages: int
     timer_ms: int
 
 
-@dataclass(frozen=True)
-class Pages:
+class Pages(NamedTuple):
     """What a batch holds of one visit."""
 
-    count: int
+    number: int
     latest_event_ms: int
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     visit_id: str | None
     visited_pages: int
     is_finished: bool
@@ -46,7 +45,7 @@ def update(bucket: Bucket, batch: Mapping[str | None, Pages], watermark_ms: int)
     """The bucket after a batch, and the early result of each visit in it."""
     updated = {
         visit_id: Visit(
-            pages=pages.count + (bucket[visit_id].pages if visit_id in bucket else 0),
+            pages=pages.number + (bucket[visit_id].pages if visit_id in bucket else 0),
             timer_ms=TIMEOUT_MS + (watermark_ms if watermark_ms > 0 else _latest_ms(pages, bucket.get(visit_id))),
         )
         for visit_id, pages in batch.items()
@@ -73,9 +72,18 @@ def next_timer_ms(bucket: Bucket) -> int | None:
 
 def to_text(bucket: Bucket) -> str:
     """As the state store keeps it: one JSON object, from the visit's id as JSON (so that `null` is not the visit "null")."""
-    return json.dumps({json.dumps(visit_id): [visit.pages, visit.timer_ms] for visit_id, visit in bucket.items()})
+    return json.dumps({_name(visit_id): visit for visit_id, visit in bucket.items()})
+
+
+def _name(visit_id: str | None) -> str:
+    """As json.dumps would write it, without its detour."""
+    return "null" if visit_id is None else encode_basestring_ascii(visit_id)
 
 
 def from_text(text: str | None) -> Bucket:
     entries: Iterable[tuple[str, list[int]]] = json.loads(text).items() if text else ()
-    return {json.loads(visit_id): Visit(*entry) for visit_id, entry in entries}
+    return {_visit_id(name): Visit(*entry) for name, entry in entries}
+
+
+def _visit_id(name: str) -> str | None:
+    return name[1:-1] if name.startswith('"') and "\\" not in name else json.loads(name)
