@@ -20,7 +20,7 @@ check: .venv/ready ## lint and types alone
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/mypy
 
-bench: .venv/ready ## measure beside the plain way, 15 minutes; CASES="throughput sessions" for some
+bench: .venv/ready ## measure beside the plain way, 40 minutes; CASES="throughput sessions" for some
 	@$(BIN)/python -m benchmarks $(CASES)
 
 install: .venv/ready ## set up .venv and the jars, nothing else
