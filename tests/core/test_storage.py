@@ -7,21 +7,25 @@ from pathlib import Path
 
 import pytest
 
+from anabranch.world import renaming
 from anabranch.world.memory_storage import MemoryStorage
 from anabranch.world.storage import DirectoryStorage, Storage
 
 Make = Callable[[dict[str, bytes]], Storage]
 
 
-@pytest.fixture(params=["directory", "memory"])
-def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
+@pytest.fixture(params=["directory", "directory of a kernel that cannot rename exclusively", "memory"])
+def make(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    if "cannot" in request.param:
+        monkeypatch.setattr(renaming, "_RENAMEAT2", None)
+
     def in_directory(files: dict[str, bytes]) -> Storage:
         for path, content in files.items():
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / path).write_bytes(content)
         return DirectoryStorage(tmp_path)
 
-    return in_directory if request.param == "directory" else MemoryStorage
+    return MemoryStorage if request.param == "memory" else in_directory
 
 
 FILES = {"metadata": b"id", "offsets/0": b"zero", "offsets/.0.crc": b"crc", "state/0/1/SSTs/7.sst": b"sst"}
