@@ -5,13 +5,13 @@ Warm: the topic is read twice, and the second time counts. Java compiles while i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from anabranch.core.pipeline import BROWSERS_STATEFUL, VISITS_COUNTER, VISITS_WINDOWS
+from anabranch.core.pipeline import BROWSERS_STATEFUL, VISITS_COUNTER, VISITS_WINDOWS, Pipeline
 from benchmarks import plain
 from benchmarks.case import Case, Figures, Goal, Place
 from benchmarks.streams import full_batches, rows_per_s, start_ours
@@ -20,25 +20,21 @@ _ROWS = 100_000
 _PIPELINES = {VISITS_WINDOWS: plain.windows, VISITS_COUNTER: plain.counter, BROWSERS_STATEFUL: plain.browsers}
 
 
-def _warm(place: Place, start: Callable[[Place], StreamingQuery]) -> float:
-    full_batches(place, start(replace(place, directory=place.directory / "cold")), _ROWS)
-    return rows_per_s(full_batches(place, start(place), _ROWS))
+def _figures(place: Place, starts: Mapping[Pipeline, Callable[[Place], StreamingQuery]]) -> Figures:
+    figures = {}
+    for pipeline, start in starts.items():
+        place.say(pipeline.name)
+        full_batches(place, start(replace(place, directory=place.directory / "cold")), _ROWS)
+        figures[pipeline.name] = rows_per_s(full_batches(place, start(place), _ROWS))
+    return figures
 
 
 def _ours(place: Place) -> Figures:
-    figures = {}
-    for pipeline in _PIPELINES:
-        place.say(pipeline.name)
-        figures[pipeline.name] = _warm(place, partial(start_ours, pipeline=pipeline.changed(max_offsets=_ROWS)))
-    return figures
+    return _figures(place, {one: partial(start_ours, pipeline=one.changed(max_offsets=_ROWS)) for one in _PIPELINES})
 
 
 def _plain(place: Place) -> Figures:
-    figures = {}
-    for pipeline, start_plain in _PIPELINES.items():
-        place.say(pipeline.name)
-        figures[pipeline.name] = _warm(place, partial(start_plain, max_offsets=_ROWS))
-    return figures
+    return _figures(place, {one: partial(start, max_offsets=_ROWS) for one, start in _PIPELINES.items()})
 
 
 CASE = Case(

@@ -60,7 +60,7 @@ def test_what_has_nothing_to_do_with_the_plan_moves_nothing(now: Ground, later: 
 def test_a_plan_whose_ground_has_moved_is_refused_with_what_moved(now: Ground, later: list[LaterResult], fact: str) -> None:
     with pytest.raises(Refused) as refused:
         check_ground(PLAN, now, later)
-    assert "nothing was sent" in refused.value.fact
+    assert "nothing is sent" in refused.value.fact
     assert fact in refused.value.fact
     assert "--from 1970-01-01T00:00:00Z --to 1970-01-01T00:10:00Z   makes a new plan" in str(refused.value)
 

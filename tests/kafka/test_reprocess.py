@@ -167,7 +167,7 @@ def test_a_newer_result_that_comes_while_a_person_thinks_is_not_overwritten(proj
     assert asked.await_end() == 3
     os.close(terminal)
     said = "\n".join(asked.err)
-    assert f"nothing was sent: {SEVEN_KEY} has a newer result, from elsewhere" in said
+    assert f"nothing is sent: {SEVEN_KEY} has a newer result, from elsewhere" in said
     assert counts.all() == before
     (refused,) = json.loads(project.ok("operations", "--json"))
     assert refused["receipt"]["outcome"] == "refused"

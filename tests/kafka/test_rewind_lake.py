@@ -82,7 +82,7 @@ def lake(shared: Made, tmp_path: Path) -> Stream:
 
 
 @pytest.fixture
-def lake_alone(make: Make) -> Stream:
+def alone(make: Make) -> Stream:
     """Of a topic that no other test knows."""
     return make().original
 
@@ -221,24 +221,23 @@ def test_a_table_that_cannot_be_taken_back_is_refused_before_anything_moves(
 
 
 def test_what_kafka_has_lost_is_refused_with_the_earliest_batch_and_what_the_lake_has(
-    lake_alone: Stream, kafka: dict[str, str], capsys: pytest.CaptureFixture[str]
+    alone: Stream, kafka: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lake = lake_alone
-    tree, topic = tree_of(lake), lake.pipeline.source_topic
+    tree, topic = tree_of(alone), alone.pipeline.source_topic
     lost = [TopicPartition(topic, 0, 12)]
     # Kept: a client that is let go of takes its answers with it.
     admin = AdminClient(dict(kafka))
     for future in admin.delete_records(lost).values():
         future.result(PATIENCE_S)
-    assert lake.anabranch("rewind", "--to-batch", "1", "--yes") == 3
+    assert alone.anabranch("rewind", "--to-batch", "1", "--yes") == 3
     said = capsys.readouterr().err
     assert f"{topic} partition 0: offsets 5 to 11 are no longer in Kafka" in said
     assert "batch 3 is possible: --to-batch 3" in said
     assert f"the lake still has offsets 5 to 11 of {topic} partition 0: anabranch reprocess" in said
-    assert tree_of(lake) == tree
-    rewind(lake, 3)
-    lake.run(A_BATCH)
-    assert offsets(lake) == list(range(VISITS // 2)) * 2
+    assert tree_of(alone) == tree
+    rewind(alone, 3)
+    alone.run(A_BATCH)
+    assert offsets(alone) == list(range(VISITS // 2)) * 2
 
 
 def test_the_plan_says_what_else_has_seen_those_rows_and_what_is_not_as_it_was(
@@ -257,17 +256,16 @@ def test_the_plan_says_what_else_has_seen_those_rows_and_what_is_not_as_it_was(
 
 
 def test_a_topic_that_was_made_again_under_its_name_is_refused(
-    lake_alone: Stream, topics: Topics, capsys: pytest.CaptureFixture[str]
+    alone: Stream, topics: Topics, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lake = lake_alone
-    topic = lake.pipeline.source_topic
-    check_start(lake.pipeline, lake.checkpoint, topics, "2")
+    topic = alone.pipeline.source_topic
+    check_start(alone.pipeline, alone.checkpoint, topics, "2")
     topics.delete(topic)
     topics.create(topic, 2)
-    send(lake, VISITS)
-    assert lake.anabranch("rewind", "--to-batch", "3", "--yes") == 3
+    send(alone, VISITS)
+    assert alone.anabranch("rewind", "--to-batch", "3", "--yes") == 3
     assert f"{topic} was deleted and made again" in capsys.readouterr().err
-    assert len(offsets(lake)) == VISITS
+    assert len(offsets(alone)) == VISITS
 
 
 def aside(lake: Stream, batch: int) -> None:

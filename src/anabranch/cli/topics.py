@@ -16,10 +16,9 @@ app = typer.Typer(help="Kafka's topics.", invoke_without_command=True)
 
 
 def topics_of(cli: Cli) -> Topics:
-    from anabranch.operate.kafka import kafka_of
-    from anabranch.world.topics import Topics
+    from anabranch.operate import kafka
 
-    return Topics(kafka_of(cli.project()).for_python)
+    return kafka.topics_of(cli.project())
 
 
 @app.callback()

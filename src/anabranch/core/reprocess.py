@@ -167,7 +167,7 @@ def check_ground(plan: ReprocessPlan, now: Ground, later: Sequence[LaterResult])
     keys = {change.key for change in plan.changes}
     if moved := list(movements(plan.ground, now, later, keys=keys, operation=plan.operation)):
         raise Refused(
-            f"the ground has moved since {plan.operation} was planned, nothing was sent: {'; '.join(moved)}.",
+            f"the ground has moved since {plan.operation} was planned, nothing is sent: {'; '.join(moved)}.",
             f"anabranch reprocess {plan.pipeline} --from {iso_utc(plan.asked.start_ms)} --to {iso_utc(plan.asked.end_ms)}"
             "   makes a new plan",
         )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from anabranch.broker.embedded import embedded_version, find_broker, refuse_taken
-from anabranch.operate.kafka import kafka_of
+from anabranch.operate.kafka import topics_of
 from anabranch.setup.doctor import Finding, examine
 from anabranch.setup.project import Project
-from anabranch.world.topics import Topics
 
 
 def examine_all(project: Project) -> list[Finding]:
@@ -21,7 +20,7 @@ def examine_all(project: Project) -> list[Finding]:
         # A project without a broker yet is as it should be; an address in the settings that does not answer is not.
         if project.settings.kafka.bootstrap_servers is None and find_broker(project.broker_dir) is None:
             return Finding("kafka", "slow", "no broker runs for this project", "anabranch broker start")
-        topics = Topics(kafka_of(project).for_python)
+        topics = topics_of(project)
         own = project.settings.kafka.bootstrap_servers is None
         version = f"Kafka {embedded_version()}" if own else topics.version()
         return Finding("kafka", "ok", f"{topics.address} answers, {version}, {len(topics.all())} topics")

@@ -10,6 +10,7 @@ from anabranch.broker.embedded import find_broker
 from anabranch.core.errors import Failed, Misused
 from anabranch.core.kafka_properties import PROBE, for_java, for_python
 from anabranch.setup.project import Project
+from anabranch.world.topics import Topics
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,10 @@ def kafka_of(project: Project) -> Kafka:
     bootstrap = {"bootstrap.servers": address}
     properties = _anchored(settings.properties, project.directory)
     return Kafka(address, for_python(properties) | bootstrap, for_java(properties, _read_text) | bootstrap)
+
+
+def topics_of(project: Project) -> Topics:
+    return Topics(kafka_of(project).for_python)
 
 
 def _anchored(properties: Mapping[str, str], directory: Path) -> dict[str, str]:

@@ -28,12 +28,11 @@ from anabranch.core.reprocess import (
 )
 from anabranch.operate.ground import later_results, look_at_ground, stream_state
 from anabranch.operate.journal import new_operation_id, record_plan, record_receipt
-from anabranch.operate.kafka import kafka_of
+from anabranch.operate.kafka import kafka_of, topics_of
 from anabranch.setup.project import Project
 from anabranch.setup.session import Session
 from anabranch.world.lake import files_within
 from anabranch.world.records import GroupProducer, latest_by_key, read_records
-from anabranch.world.topics import Topics
 
 # Results between two acknowledgements, and so between two steps of progress.
 _GROUP = 500
@@ -74,7 +73,7 @@ def plan_reprocess(
 ) -> ReprocessPlan:
     assert isinstance(pipeline.sink, Topic)
     assert pipeline.window_s is not None
-    topics = Topics(kafka_of(project).for_python)
+    topics = topics_of(project)
     lake = files_within(project.lake, *partitions_of(wanted))
     rows_at_most = max(_PORTION_ROWS, _PORTION_OF_UNTIMED * lake.rows_without_time)
     parts = list(portions(wanted, pipeline.window_s, lake.rows_by_hour, rows_at_most))
@@ -125,11 +124,14 @@ def apply_reprocess(project: Project, plan: ReprocessPlan, progress: Callable[[i
 
     Two at once do no harm: both have found the same visits in the lake, so they send the same.
     """
+    pipeline = with_topic(project.pipeline(find_pipeline(plan.pipeline)), plan.topic)
+    # Windows that are open will close: one that was interrupted can be resumed then.
+    check_closed(pipeline, plan.range, stream_state(project, pipeline))
     record_plan(project, plan.operation, "reprocess", asdict(plan))
     try:
-        _check_ground(project, plan)
+        _check_ground(project, pipeline, plan)
     except Refused:
-        # Also of one that was interrupted: what moved does not move back, so it need not be resumed.
+        # What moved does not move back: there will be nothing to resume.
         record_receipt(project, plan.operation, {"outcome": "refused"})
         raise
     sent = _send(project, plan, progress)
@@ -137,10 +139,8 @@ def apply_reprocess(project: Project, plan: ReprocessPlan, progress: Callable[[i
     return sent
 
 
-def _check_ground(project: Project, plan: ReprocessPlan) -> None:
-    pipeline = with_topic(project.pipeline(find_pipeline(plan.pipeline)), plan.topic)
-    check_closed(pipeline, plan.range, stream_state(project, pipeline))
-    topics = Topics(kafka_of(project).for_python)
+def _check_ground(project: Project, pipeline: Pipeline, plan: ReprocessPlan) -> None:
+    topics = topics_of(project)
     now = look_at_ground(project, pipeline, plan.range, topics)
     check_ground(plan, now, list(later_results(topics, plan.topic, plan.ground, now)))
 

@@ -23,7 +23,7 @@ from anabranch.core.shift import SinkPart
 from anabranch.operate.code import code_of
 from anabranch.operate.journal import new_operation_id, operations
 from anabranch.operate.rewind_sink import left_alone, refuse_unknown, sink_part
-from anabranch.operate.subject import Subject, topics_of
+from anabranch.operate.subject import Subject
 from anabranch.setup.project import Project
 from anabranch.world.facts import facts_path, read_facts
 from anabranch.world.leases import holder_of
@@ -59,6 +59,9 @@ def plan(project: Project, subject: Subject, inventory: Inventory, wish: Wish) -
         sink: SinkPart = left_alone(None)
         notes = ["whether the source still has the data was not asked: it is not known which Kafka this query reads"]
     else:
+        # As in subject.py: loaded where Kafka is asked.
+        from anabranch.operate.kafka import topics_of
+
         topics = topics_of(project)
         held: Held = {pipeline.source_topic: topics.reach(pipeline.source_topic)}
         _check_same_topic(pipeline, subject.path, topics)

@@ -10,7 +10,7 @@ from anabranch.core.errors import AnabranchError
 from anabranch.core.instants import iso_utc
 from anabranch.core.pipeline import PIPELINES, Pipeline, sink_name
 from anabranch.core.reach import lag_of
-from anabranch.operate.kafka import kafka_of
+from anabranch.operate.kafka import topics_of
 from anabranch.setup.project import Project
 from anabranch.world.checkpoints import Checkpoint
 from anabranch.world.history import read_batches
@@ -48,7 +48,7 @@ def status_of(project: Project) -> Status:
 def _topics(project: Project) -> tuple[Topics | None, str]:
     """Kafka may be away: then the rest is shown all the same."""
     try:
-        topics = Topics(kafka_of(project).for_python)
+        topics = topics_of(project)
         topics.all()
     except AnabranchError as error:
         return None, error.fact

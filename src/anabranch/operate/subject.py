@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from anabranch.core.errors import AnabranchError, Misused
 from anabranch.core.pipeline import Pipeline, find_pipeline, sink_for, split_target
 from anabranch.core.reach import Held
 from anabranch.setup.project import Project
-
-if TYPE_CHECKING:
-    from anabranch.world.topics import Topics
 
 
 @dataclass(frozen=True)
@@ -45,16 +41,11 @@ def held_for(project: Project, subject: Subject) -> Held | None:
     """What Kafka holds of the pipeline's source; None: it is not known which Kafka is meant, or it does not answer."""
     if subject.pipeline is None:
         return None
+    # Kafka's client takes a tenth of a second to load: only where Kafka is asked.
+    from anabranch.operate.kafka import topics_of
+
     try:
         topic = subject.pipeline.source_topic
         return {topic: topics_of(project).reach(topic)}
     except AnabranchError:
         return None
-
-
-def topics_of(project: Project) -> Topics:
-    """Kafka's client takes a tenth of a second to load: only where Kafka is asked."""
-    from anabranch.operate.kafka import kafka_of
-    from anabranch.world.topics import Topics
-
-    return Topics(kafka_of(project).for_python)

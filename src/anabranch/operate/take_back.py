@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from anabranch.core.errors import Failed, Refused
 from anabranch.core.inventory import Inventory
@@ -34,10 +33,9 @@ def plan_of(operation: Operation) -> Plan:
 def carry_out(project: Project, plan: Plan, progress: Progress) -> Checks:
     """From the beginning, or from where it was interrupted. What was verified afterwards."""
     kind, path = ("rewind" if isinstance(plan, RewindPlan) else "undo"), Path(plan.checkpoint)
-    record = as_record(plan)
     with _lease(plan, kind):
-        record_plan(project, plan.shift.operation, kind, record)
-        shifting = _shifting(plan, progress, record)
+        record_plan(project, plan.shift.operation, kind, as_record(plan))
+        shifting = _shifting(plan, progress)
         # Interrupted behind the commit point the query may have run since: then there is nothing left to compare.
         is_new = not shifting.is_committed()
         try:
@@ -119,9 +117,9 @@ def _check_table(rewind: RewindPlan) -> None:
         check_rows_are_kept(rows)
 
 
-def _shifting(plan: Plan, progress: Progress, record: dict[str, Any] | None = None) -> Shifting:
+def _shifting(plan: Plan, progress: Progress) -> Shifting:
     storage = DirectoryStorage(Path(plan.checkpoint))
-    return Shifting(plan.shift, json.dumps(record or as_record(plan)), storage, _tables(plan), progress)
+    return Shifting(plan.shift, json.dumps(as_record(plan)), storage, _tables(plan), progress)
 
 
 def _tables(plan: Plan) -> Tables:
