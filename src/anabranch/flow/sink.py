@@ -6,12 +6,14 @@ A batch is always taken whole: `show()` or `limit` on a stateful frame leaves st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
+from pyspark.sql.classic.column import Column as ClassicColumn
 
 from anabranch.core.origin import stream_headers
+from anabranch.core.spark_table import draw
 from anabranch.flow.result import as_records
 
 # Takes whole lines, each with its end.
@@ -25,13 +27,25 @@ _RULE = "-" * 43
 def tables(out: Out) -> BatchSink:
     """Spark's own table of each batch, as its console sink prints it, untruncated."""
 
+    texts: list[Column] = []
+
     def write(batch: DataFrame, batch_id: int) -> None:
-        rows = batch._jdf.collectAsList()
-        local = batch.sparkSession._jsparkSession.createDataFrame(rows, batch._jdf.schema())
-        table = local.showString(len(rows), 0, False)
+        if not texts:  # once for all batches: each call over the line to Java counts
+            texts.extend(_texts(batch))
+        table = draw(batch.columns, batch.select(*texts).collect())
         out(f"{_RULE}\nBatch: {batch_id}\n{_RULE}\n{table}\n")
 
     return write
+
+
+def _texts(frame: DataFrame) -> Iterator[Column]:
+    """Each column as `show` would write it; `cast` writes nulls and bytes in another way. Spark has it for Java only."""
+    jvm = frame.sparkSession._jvm
+    assert jvm is not None
+    pretty, no_zone = jvm.org.apache.spark.sql.catalyst.expressions.ToPrettyString, jvm.scala.Option.empty()
+    translate = jvm.org.apache.spark.sql.classic.ExpressionUtils
+    for name in frame.columns:
+        yield ClassicColumn(translate.column(pretty(translate.expression(F.col(f"`{name}`")._jc), no_zone)))
 
 
 def visit_lines(out: Out) -> BatchSink:
