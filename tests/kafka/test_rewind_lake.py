@@ -220,6 +220,25 @@ def test_a_table_that_cannot_be_taken_back_is_refused_before_anything_moves(
     assert tree_of(lake) == tree
 
 
+def test_a_table_whose_rows_do_not_tell_their_records_is_refused_and_the_checkpoint_alone_goes_on(
+    lake: Stream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = lake.directory / "anabranch.toml"
+    source = f'[pipelines.visits-log]\ntopics = {{ source = "{lake.pipeline.source_topic}" }}\n'
+    config.write_text(config.read_text(encoding="utf-8") + source, encoding="utf-8")
+    log = stream(lake.directory, lake.spark, lake.kafka, "visits-log", Table("log"))
+    log.run(2 * A_BATCH)
+    tree = tree_of(log)
+    assert log.anabranch("rewind", "--to-batch", "1", "--yes") == 3
+    said = capsys.readouterr().err
+    assert "its rows do not tell which records they came from" in said
+    assert "anabranch run visits-log --to table ANOTHER" in said
+    assert tree_of(log) == tree
+    assert log.anabranch("rewind", "--to-batch", "1", "--checkpoint-only", "--yes") == 0
+    assert "A Delta table skips every batch id that it has seen" in capsys.readouterr().out
+    assert batches(log) == [0, 1]
+
+
 def test_what_kafka_has_lost_is_refused_with_the_earliest_batch_and_what_the_lake_has(
     alone: Stream, kafka: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

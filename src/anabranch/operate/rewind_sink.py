@@ -30,7 +30,7 @@ def sink_part(pipeline: Pipeline, inventory: Inventory, batch: int, operation: s
         case Topic(name):
             return Untouched(_topic_words(pipeline, name, batch, topics))
         case Table(path):
-            return _table_part(path, inventory, batch, operation)
+            return _table_part(pipeline.name, path, inventory, batch, operation)
         case other:
             assert_never(other)
 
@@ -85,7 +85,7 @@ def _keys(topic: str, batch: int, pipeline: Pipeline, topics: Topics) -> str:
     return f" ({len(found):,} keys)"
 
 
-def _table_part(path: str, inventory: Inventory, batch: int, operation: str) -> SinkPart:
+def _table_part(name: str, path: str, inventory: Inventory, batch: int, operation: str) -> SinkPart:
     from anabranch.world.tables import look_at_table
 
     assert inventory.query_id is not None
@@ -97,7 +97,11 @@ def _table_part(path: str, inventory: Inventory, batch: int, operation: str) -> 
     if view.rows != view.records:
         why_not.append(f"{view.rows:,} rows lie there for {view.records:,} records: another writer wrote some of them too")
     if why_not:
-        raise Refused(f"table {path} cannot be taken back: {'; '.join(why_not)}.", _CHECKPOINT_ONLY)
+        raise Refused(
+            f"table {path} cannot be taken back: {'; '.join(why_not)}.",
+            f"anabranch run {name} --to table ANOTHER   writes anew all that Kafka holds, with a checkpoint of its own",
+            _CHECKPOINT_ONLY,
+        )
     return TakeOut(
         Rows(
             table=path,
