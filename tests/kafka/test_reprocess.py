@@ -150,6 +150,12 @@ def test_a_reprocess_that_is_not_asked_for_rightly_is_a_usage_error(
     assert (wrong.returncode, fact in wrong.stderr) == (2, True), wrong.stderr
 
 
+@pytest.mark.usefixtures("project")
+def test_without_a_zone_of_the_project_results_are_written_in_utc(counts: Results) -> None:
+    (first, *_) = (record for record in counts.all() if record.key_text == SEVEN_KEY)
+    assert first.value == b'{"window":{"start":"2025-09-04T07:00:00.000Z","end":"2025-09-04T07:10:00.000Z"},"count":3}'
+
+
 def test_a_newer_result_that_comes_while_a_person_thinks_is_not_overwritten(project: Project, counts: Results) -> None:
     terminal, stdin = os.openpty()
     asked = project.start("reprocess", "visits-counter", *SEVEN, stdin=stdin)

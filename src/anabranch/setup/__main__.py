@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from anabranch.core.errors import AnabranchError
@@ -14,9 +15,12 @@ from anabranch.setup.project import open_project
 
 def main() -> int:
     try:
-        _fetch("broker")
-        _fetch("spark")
-        _archive_classes()
+        # The one waits for a network, the other soon for Java.
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            broker = pool.submit(_fetch, "broker")
+            _fetch("spark")
+            _archive_classes()
+            broker.result()
     except AnabranchError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
