@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import get_args
 
 from anabranch.core.errors import AnabranchError
 from anabranch.setup.class_archive import archive_path, build_archive
@@ -15,12 +16,10 @@ from anabranch.setup.project import open_project
 
 def main() -> int:
     try:
-        # The one waits for a network, the other soon for Java.
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            broker = pool.submit(_fetch, "broker")
-            _fetch("spark")
-            _archive_classes()
-            broker.result()
+        # At once: each is mostly waiting for a network.
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(_fetch, get_args(JarSet)))
+        _archive_classes()
     except AnabranchError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
