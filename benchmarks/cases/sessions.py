@@ -14,7 +14,7 @@ from benchmarks.case import Case, Figures, Goal, Place
 from benchmarks.plain_sessions import sessions
 from benchmarks.streams import Batch, StartPlain, full_batches, rows_per_s, start_ours
 
-# All that there are.
+# Rows a batch, and how many such batches the topic makes.
 _BATCHES = {5_000: 20, 50_000: 2}
 
 

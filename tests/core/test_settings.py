@@ -91,6 +91,11 @@ def test_a_wrong_setting_is_named_with_the_way_out(tmp_path: Path, toml: str, fa
     assert caught.value.exit_code == 2
 
 
+def test_an_environment_variable_may_be_written_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("anabranch_timezone", "Europe/Paris")
+    assert load_settings(tmp_path).settings.timezone == "Europe/Paris"
+
+
 def test_an_environment_variable_that_sets_nothing_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANABRANCH_TIMEZON", "UTC")
     with pytest.raises(Misused, match="did you mean timezone"):

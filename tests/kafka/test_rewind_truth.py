@@ -69,11 +69,12 @@ def trios(
                 if not _is_run(trio):
                     trio.straight.copy_to(rewound, topics)
                 _rewind(rewound, mode, chance)
-        run_all([one for trio in found.values() for one in trio.rewound.values()], OFFSETS_A_BATCH)
+        rewound_ones = [one for trio in found.values() for one in trio.rewound.values()]
+        run_all(rewound_ones, OFFSETS_A_BATCH)
         # Later visits of the same browsers; and a second restart, where stale state would be loaded.
         _visits(directory, source, seed=2, count=50, start="2025-09-04T09:30:00Z")
         never = [_never_rewound(found, name) for name in {name for name, _ in CASES}]
-        run_all([*never, *(one for trio in found.values() for one in trio.rewound.values())], OFFSETS_A_BATCH)
+        run_all([*never, *rewound_ones], OFFSETS_A_BATCH)
         yield found
     finally:
         for trio in found.values():

@@ -144,7 +144,7 @@ def _read_toml(file: Path) -> dict[str, Any]:
 
 
 def _read_environment() -> dict[str, Any]:
-    names = [name for name in os.environ if name.startswith(ENV_PREFIX)]
+    names = [name for name in os.environ if name.upper().startswith(ENV_PREFIX)]
     known = set(Settings.model_fields)
     for name in names:
         if (key := _first_key(name)) not in known:
@@ -158,19 +158,16 @@ def _read_environment() -> dict[str, Any]:
 
 def _parse_environment() -> dict[str, Any]:
     # Loaded only here: it brings asyncio along, a tenth of the time of a short command.
-    from pydantic_settings import BaseSettings, EnvSettingsSource
+    from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
-    class FromEnvironment(Settings, BaseSettings):  # type: ignore[misc]
-        pass
+    class FromEnvironment(Settings, BaseSettings):
+        model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, env_nested_delimiter="__", env_ignore_empty=True)
 
-    source = EnvSettingsSource(
-        FromEnvironment, env_prefix=ENV_PREFIX, env_nested_delimiter="__", env_ignore_empty=True, case_sensitive=False
-    )
-    return source()
+    return EnvSettingsSource(FromEnvironment)()
 
 
 def _first_key(variable: str) -> str:
-    return variable.removeprefix(ENV_PREFIX).split("__")[0].lower()
+    return variable[len(ENV_PREFIX) :].split("__")[0].lower()
 
 
 def _merge(below: dict[str, Any], above: Mapping[str, Any]) -> None:
