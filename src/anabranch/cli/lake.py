@@ -78,7 +78,7 @@ def problems(
     counts = problem_counts(path)
     if reason is not None:
         counts = {name: count for name, count in counts.items() if name == reason}
-    shown = list(read_problems(path, reason, limit))
+    shown = read_problems(path, reason, limit)
     if as_json:
         records = [{**asdict(problem), "value": _text(problem.value)} for problem in shown]
         write_json({"counts": counts, "records": records})

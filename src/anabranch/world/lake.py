@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
 from anabranch.core.errors import Failed
+from anabranch.world.delta_query import ask, moment, text
 
 
 @dataclass(frozen=True)
@@ -53,44 +53,54 @@ def open_lake(path: Path, version: int | None = None) -> DeltaTable:
 def look_at_lake(path: Path) -> LakeState:
     table = open_lake(path)
     sizes = [int(file["size_bytes"]) for file in _files(table)]
-    columns = ["topic", "partition", "offset", "record_time", "event_time", "problem"]
-    rows = table.to_pyarrow_dataset().to_table(columns=columns)
-    grouped = rows.group_by(["topic", "partition"]).aggregate([("offset", "min"), ("offset", "max")]).to_pylist()
+    parts = ask(
+        table,
+        """
+        SELECT "topic", "partition", count(*) AS "rows", min("offset") AS "first", max("offset") AS "last",
+               max("record_time") AS "record", max("event_time") FILTER (WHERE "problem" IS NULL) AS "event"
+        FROM held GROUP BY "topic", "partition" ORDER BY "topic", "partition"
+        """,
+    ).to_pylist()
     offsets: dict[str, dict[int, tuple[int, int]]] = {}
-    for group in sorted(grouped, key=lambda group: (group["topic"], group["partition"])):
-        offsets.setdefault(group["topic"], {})[group["partition"]] = (group["offset_min"], group["offset_max"] + 1)
-    good = rows.filter(pc.field("problem").is_null())
-    newest = [pc.max(rows.column("record_time")).as_py(), pc.max(good.column("event_time")).as_py()]
+    for part in parts:
+        offsets.setdefault(part["topic"], {})[part["partition"]] = (part["first"], part["last"] + 1)
     return LakeState(
-        str(path),
-        table.version(),
-        rows.num_rows,
-        len(sizes),
-        sum(sizes),
-        offsets,
-        *(moment.isoformat().replace("+00:00", "Z") if moment else None for moment in newest),
+        path=str(path),
+        version=table.version(),
+        rows=sum(part["rows"] for part in parts),
+        files=len(sizes),
+        bytes=sum(sizes),
+        offsets=offsets,
+        newest_record=_newest(part["record"] for part in parts),
+        newest_event=_newest(part["event"] for part in parts),
     )
+
+
+def _newest(moments: Iterable[datetime | None]) -> str | None:
+    newest = max(filter(None, moments), default=None)
+    return _iso(newest) if newest else None
+
+
+def _iso(utc: datetime) -> str:
+    return utc.isoformat().replace("+00:00", "Z")
 
 
 def problem_counts(path: Path) -> dict[str, int]:
     """How many records have each problem, the most frequent first."""
-    found = open_lake(path).to_pyarrow_dataset().to_table(columns=["problem"], filter=pc.field("problem").is_valid())
-    grouped = found.group_by("problem").aggregate([("problem", "count")]).to_pylist()
-    counts = {row["problem"]: row["problem_count"] for row in grouped}
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    counted = 'SELECT "problem", count(*) AS "records" FROM held WHERE "problem" IS NOT NULL GROUP BY "problem"'
+    found = ask(open_lake(path), f'{counted} ORDER BY "records" DESC, "problem"')
+    return {row["problem"]: row["records"] for row in found.to_pylist()}
 
 
-def read_problems(path: Path, reason: str | None, limit: int) -> Iterator[Problem]:
-    wanted = pc.field("problem").is_valid() if reason is None else pc.field("problem") == reason
-    columns = ["problem", "topic", "partition", "offset", "record_time", "value"]
-    # To the end, on this thread: a scan that is left in the middle crashes Python at its exit (pyarrow 26, deltalake 1.6).
-    scanner = open_lake(path).to_pyarrow_dataset().scanner(columns=columns, filter=wanted, use_threads=False)
-    left = limit
-    for batch in scanner.to_batches():
-        for row in batch.slice(0, left).to_pylist():
-            moment = row["record_time"].isoformat().replace("+00:00", "Z")
-            yield Problem(row["problem"], row["topic"], row["partition"], row["offset"], moment, row["value"])
-        left = max(0, left - batch.num_rows)
+def read_problems(path: Path, reason: str | None, limit: int) -> list[Problem]:
+    wanted = "IS NOT NULL" if reason is None else f"= {text(reason)}"
+    columns = '"problem", "topic", "partition", "offset", "record_time", "value"'
+    order = '"topic", "partition", "offset"'
+    found = ask(open_lake(path), f'SELECT {columns} FROM held WHERE "problem" {wanted} ORDER BY {order} LIMIT {int(limit)}')
+    return [
+        Problem(row["problem"], row["topic"], row["partition"], row["offset"], _iso(row["record_time"]), row["value"])
+        for row in found.to_pylist()
+    ]
 
 
 @dataclass(frozen=True)
@@ -120,11 +130,15 @@ def files_within(path: Path, first_hour: int, last_hour: int) -> LakeFiles:
 def visits_within(path: Path, topic: str, start: datetime, end: datetime, version: int | None = None) -> Visits:
     """The lake's id, and by partition how many usable visits of [start, end) it has, with the offset of the last one."""
     table = open_lake(path, version)
-    time = pc.field("event_time")
-    wanted = (time >= start) & (time < end) & pc.field("problem").is_null() & (pc.field("topic") == topic)
-    found = table.to_pyarrow_dataset().to_table(columns=["partition", "offset"], filter=wanted)
-    grouped = found.group_by("partition").aggregate([("offset", "count"), ("offset", "max")]).to_pylist()
-    counts = {group["partition"]: (group["offset_count"], group["offset_max"]) for group in grouped}
+    within = f'"event_time" >= {moment(start)} AND "event_time" < {moment(end)}'
+    found = ask(
+        table,
+        f"""
+        SELECT "partition", count(*) AS "rows", max("offset") AS "last" FROM held
+        WHERE {within} AND "problem" IS NULL AND "topic" = {text(topic)} GROUP BY "partition"
+        """,
+    ).to_pylist()
+    counts = {row["partition"]: (row["rows"], row["last"]) for row in found}
     return str(table.metadata().id), counts
 
 

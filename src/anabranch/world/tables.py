@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction, write_deltalake
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from anabranch.core.errors import Failed
 from anabranch.core.shift import Pairs, Rows
+from anabranch.world.delta_query import ask, text
 
 _REWIND, _STEP = "anabranch-rewind", "anabranch-step"
 # What tells a record of Kafka: a table without them cannot be taken back by offsets.
@@ -140,14 +141,9 @@ def _set_transaction(table: DeltaTable, properties: CommitProperties) -> None:
 def _predicate(ranges: Pairs) -> str:
     """From values only: a topic's name is quoted, the rest are numbers."""
     return " OR ".join(
-        f'("topic" = {_quoted(topic)} AND "partition" = {int(partition)}'
-        f' AND "offset" >= {int(first)} AND "offset" < {int(end)})'
+        f'("topic" = {text(topic)} AND "partition" = {int(partition)} AND "offset" >= {int(first)} AND "offset" < {int(end)})'
         for topic, partition, first, end in _flat(ranges)
     )
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _flat(ranges: Pairs) -> Iterator[tuple[str, str, int, int]]:
@@ -157,6 +153,4 @@ def _flat(ranges: Pairs) -> Iterator[tuple[str, str, int, int]]:
 
 
 def _select(table: DeltaTable, columns: str, ranges: Pairs) -> pa.Table:
-    # By a query: a scan of pyarrow's does not know deletion vectors.
-    query = f"SELECT {columns} FROM held WHERE {_predicate(ranges)}"
-    return pa.table(QueryBuilder().register("held", table).execute(query))
+    return ask(table, f"SELECT {columns} FROM held WHERE {_predicate(ranges)}")
