@@ -34,8 +34,11 @@ class CrashingStorage:
     def locations(self) -> tuple[str, ...]:
         return self._inner.locations
 
-    def list(self, *, measured: bool = False) -> tuple[Sizes, tuple[str, ...]]:
-        return self._inner.list(measured=measured)
+    def list(self) -> tuple[Sizes, tuple[str, ...]]:
+        return self._inner.list()
+
+    def size(self, path: str) -> int:
+        return self._inner.size(path)
 
     def read(self, path: str, most_bytes: int) -> bytes | None:
         return self._inner.read(path, most_bytes)

@@ -27,6 +27,9 @@ class Drawn:
 
     tree: Mapping[str, str]
 
+    def size(self, path: str) -> int:
+        return len(self.tree.get(path, ""))
+
     def text(self, path: str) -> str | None:
         return self.tree.get(path)
 

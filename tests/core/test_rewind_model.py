@@ -40,7 +40,7 @@ def shifting(shift: Shift, storage: Any, tables: Any) -> Shifting:
 
 
 def plan(storage: MemoryStorage, batch: int, mode: Mode, operation: str = "op") -> RewindPlan:
-    inventory = look_at(storage, measured=True)
+    inventory = look_at(storage)
     assert possible(inventory, batch, mode).possible
     return plan_rewind(inventory, batch, mode, operation=operation, sink=TakeOut(ROWS), pipeline=None)
 
@@ -199,7 +199,7 @@ class Timelines(RuleBasedStateMachine):
         return f"\n{self.timeline}".encode() if path.endswith((".changelog", ".delta", ".snapshot")) else b""
 
     def _plan(self, data: st.DataObject) -> tuple[RewindPlan, dict[str, bytes]]:
-        inventory = look_at(self.storage, measured=True)
+        inventory = look_at(self.storage)
         mode: Mode = data.draw(st.sampled_from(["replay", "replan"]))
         within = [number for number in inventory.batches if possible(inventory, number, mode).possible]
         batch = data.draw(st.sampled_from(within))
@@ -214,7 +214,7 @@ class Timelines(RuleBasedStateMachine):
         made, expected = self._plan(data)
         self._shift(made.shift, expected, after)
         if self.open is None:
-            assert all(holds for _, holds in verify_rewind(made, look_at(self.storage, measured=True)))
+            assert all(holds for _, holds in verify_rewind(made, look_at(self.storage)))
         self.done, self.undone_tree = made, self.tree if self.open else self.before
         self.next = made.batch
 
@@ -237,7 +237,7 @@ class Timelines(RuleBasedStateMachine):
         way = (lambda s, t: shifting(shift, s, t).apply()) if is_forward else (lambda s, t: shifting(shift, s, t).roll_back())
         if not crashed(self.storage.files, MemoryTables(), way, after):
             self.tree, self.open = expected if is_forward else before, None
-            inventory = look_at(self.storage, measured=True)
+            inventory = look_at(self.storage)
             self.next = inventory.next_batch
             self.done = self.done if is_forward and self.done and self.done.shift == shift else None
 
@@ -246,11 +246,11 @@ class Timelines(RuleBasedStateMachine):
     def undo(self, after: int) -> None:
         assert self.done is not None
         self.number += 1
-        made = plan_undo(self.done, look_at(self.storage, measured=True), f"undo{self.number}")
+        made = plan_undo(self.done, look_at(self.storage), f"undo{self.number}")
         self._shift(made.shift, self.undone_tree, after)
         self.done = None
         if self.open is None:
-            self.next = look_at(self.storage, measured=True).next_batch
+            self.next = look_at(self.storage).next_batch
 
     @invariant()
     def the_tree_is_the_old_one_or_the_new_one_or_no_query_starts(self) -> None:

@@ -31,14 +31,20 @@ def make(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 FILES = {"metadata": b"id", "offsets/0": b"zero", "offsets/.0.crc": b"crc", "state/0/1/SSTs/7.sst": b"sst"}
 
 
-def test_it_lists_every_directory_with_names_and_sizes(make: Make) -> None:
-    storage = make(FILES)
-    listing, unreadable = storage.list(measured=True)
-    assert listing == {
-        "": {"metadata": 2}, "offsets": {"0": 4, ".0.crc": 3},
-        "state": {}, "state/0": {}, "state/0/1": {}, "state/0/1/SSTs": {"7.sst": 3},
+def test_it_lists_every_directory_with_the_names_in_it_and_measures_state(make: Make) -> None:
+    listing, unreadable = make(FILES).list()
+    assert {directory: set(names) for directory, names in listing.items()} == {
+        "": {"metadata"}, "offsets": {"0", ".0.crc"},
+        "state": set(), "state/0": set(), "state/0/1": set(), "state/0/1/SSTs": {"7.sst"},
     }  # fmt: skip
+    assert listing["state/0/1/SSTs"]["7.sst"] == 3
     assert unreadable == ()
+
+
+def test_it_tells_the_size_of_any_file_that_is_there(make: Make) -> None:
+    storage = make(FILES)
+    assert [storage.size(path) for path in FILES] == [2, 4, 3, 3]
+    assert storage.size("offsets/1") == storage.size("nowhere/1") == 0
 
 
 def test_what_was_set_aside_is_not_listed(make: Make) -> None:

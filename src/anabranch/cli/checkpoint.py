@@ -97,12 +97,11 @@ def _encodable(value: Any) -> Any:
             return value
 
 
-def open_checkpoint(path: Path, *, measured: bool = False) -> Inventory:
+def open_checkpoint(path: Path) -> Inventory:
     """The inventory of a directory that is a checkpoint, or why it is none."""
     from anabranch.core.errors import Failed, Misused
     from anabranch.core.harmless import harmless
-    from anabranch.world.checkpoint_tree import is_checkpoint, look_at
-    from anabranch.world.storage import DirectoryStorage
+    from anabranch.world.checkpoint_tree import is_checkpoint, look
 
     shown = harmless(str(path))
     try:
@@ -111,7 +110,7 @@ def open_checkpoint(path: Path, *, measured: bool = False) -> Inventory:
             raise Misused(f"there is no checkpoint: {shown} {what}.", *_others(path))
         if not is_checkpoint(path):
             raise Misused(f"{shown} is not a checkpoint: it has no offsets, commits or state in it.", *_others(path))
-        return look_at(DirectoryStorage(path), measured=measured)
+        return look(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise Failed(f"{shown} cannot be read: {reason}.", "look as the user that runs the query") from None

@@ -56,7 +56,7 @@ def rewind(
     subject = find_subject(project, cli.directory, names, to)
     target = _target(project, subject, to_batch, to_time, to_event_time, to_offset, delay)
     with cli.busy(f"Looking into the checkpoint of {subject.name}"):
-        inventory = open_checkpoint(subject.path, measured=True)
+        inventory = open_checkpoint(subject.path)
         made = plan(project, subject, inventory, Wish(target, "replan" if replan else "replay", stopped, checkpoint_only))
     if made is None:
         cli.say(f"There is nothing to do: batch {inventory.next_batch} is what runs next.")

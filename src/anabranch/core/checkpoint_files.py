@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
 # Directory (relative, "" is the checkpoint itself) -> name -> size in bytes; -1 where nobody measured it.
@@ -132,6 +132,8 @@ def _store(listing: Listing, operator: int, partition: int, name: str, directory
     return StoreFiles(operator, partition, name, directory, versions, sizes, ssts, logs)
 
 
+# Kept, since each name of tens of thousands is asked for two or three times.
+@lru_cache(maxsize=1 << 17)
 def parse_state_name(name: str) -> StateFile | None:
     found = _STATE_FILE.fullmatch(name)
     return None if found is None else StateFile(int(found[1]), found[2] or "", found[3])  # type: ignore[arg-type]

@@ -26,6 +26,9 @@ from anabranch.core.checkpoint_state import (
 class Contents(Protocol):
     """What the files of a listing hold. The same question gets the same answer, or the inventory would not be a value."""
 
+    def size(self, path: str) -> int:
+        """0: it is not there."""
+
     def text(self, path: str) -> str | None:
         """None: it cannot be read."""
 

@@ -6,7 +6,7 @@ is decided in possible.py, what happens at the sink by whoever knows the sink; n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -59,7 +59,7 @@ def plan_rewind(
     pipeline: str | None,
     notes: Sequence[str] = (),
 ) -> RewindPlan:
-    """The batch must be possible (`check_possible`), and the inventory measured."""
+    """The batch must be possible (`check_possible`)."""
     newest = inventory.newest if inventory.newest is not None else -1
     paths = tuple(files_beyond(inventory, batch, mode))
     now, then = read_so_far(inventory), start_of(inventory, batch)
@@ -196,15 +196,15 @@ def _watermark(inventory: Inventory, batch: int) -> int:
     return commit.next_watermark_ms if commit else 0
 
 
-def _sizes(inventory: Inventory, paths: Sequence[str]) -> Iterator[int]:
+def _sizes(inventory: Inventory, paths: Iterable[str]) -> Iterator[int]:
     for path in paths:
         directory, _, name = path.rpartition("/")
         if path == "state":
-            yield from (
-                size for held, names in inventory.listing.items() if held.startswith("state/") for size in names.values()
-            )
+            state = ((held, names) for held, names in inventory.listing.items() if held.startswith("state/"))
+            yield from _sizes(inventory, (f"{held}/{name}" for held, names in state for name in names))
         else:
-            yield inventory.listing.get(directory, {}).get(name, 0)
+            size = inventory.listing.get(directory, {}).get(name, 0)
+            yield size if size >= 0 else inventory.contents.size(path)
 
 
 def plan_from_json(record: Mapping[str, Any]) -> RewindPlan:

@@ -25,7 +25,7 @@ class UndoPlan:
 
 
 def plan_undo(rewind: RewindPlan, inventory: Inventory, operation: str) -> UndoPlan:
-    """Refuses once the query has run again: its batches would be lost. The inventory is measured."""
+    """Refuses once the query has run again: its batches would be lost."""
     if lost := list(_lost(rewind, inventory)):
         raise Refused(
             f"{rewind.shift.operation} cannot be undone, the query has run since: {'; '.join(lost)}.",

@@ -42,10 +42,7 @@ class Wish:
 
 
 def plan(project: Project, subject: Subject, inventory: Inventory, wish: Wish) -> RewindPlan | None:
-    """Refuses what is impossible, or would do harm, before anything moves; None: there is nothing to do.
-
-    The inventory is measured.
-    """
+    """Refuses what is impossible, or would do harm, before anything moves; None: there is nothing to do."""
     _check_quiet(subject, wish)
     operation = new_operation_id("rewind")
     batch = batch_for(inventory, wish.target)

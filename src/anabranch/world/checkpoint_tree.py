@@ -22,9 +22,8 @@ def look(path: Path) -> Inventory:
     return look_at(DirectoryStorage(path))
 
 
-def look_at(storage: Storage, *, measured: bool = False) -> Inventory:
-    """`measured`: the size of every file, which takes longer; else of those that hold state."""
-    listing, unreadable = storage.list(measured=measured)
+def look_at(storage: Storage) -> Inventory:
+    listing, unreadable = storage.list()
     return take_inventory(storage.path, listing, StoredContents(storage), storage.locations, unreadable)
 
 
@@ -42,6 +41,9 @@ class StoredContents:
         self._storage = storage
         self._texts: dict[str, str | None] = {}
         self._zips: dict[str, str | None] = {}
+
+    def size(self, path: str) -> int:
+        return self._storage.size(path)
 
     def text(self, path: str) -> str | None:
         if path not in self._texts:

@@ -13,8 +13,7 @@ class MemoryStorage:
     def __init__(self, files: Mapping[str, bytes], path: str = "/memory", *, is_exclusive: bool = True) -> None:
         self.files, self.path, self.locations, self._is_exclusive = dict(files), path, (path,), is_exclusive
 
-    def list(self, *, measured: bool = False) -> tuple[Sizes, tuple[str, ...]]:
-        del measured
+    def list(self) -> tuple[Sizes, tuple[str, ...]]:
         found: Sizes = {"": {}}
         for file, content in self.files.items():
             directory, _, name = file.rpartition("/")
@@ -25,6 +24,9 @@ class MemoryStorage:
                 found.setdefault(directory, {})
                 directory = directory.rpartition("/")[0]
         return found, ()
+
+    def size(self, path: str) -> int:
+        return len(self.files.get(path, b""))
 
     def read(self, path: str, most_bytes: int) -> bytes | None:
         content = self.files.get(path)

@@ -20,7 +20,7 @@ from anabranch.world.renaming import rename_exclusively
 _MOST_LEVELS = 5
 # Where Spark keeps something, and where we do: a directory that is no checkpoint is not walked through.
 LEVEL_1 = ("offsets", "commits", "sources", "state", "_rewind")
-# Sizes take two thirds of a walk. Those of the logs and of Hadoop's checksums tell nothing that reading does not.
+# Sizes take two thirds of a walk. Those of the logs and of Hadoop's checksums are told one by one, to who asks.
 _NOT_MEASURED = ("offsets", "commits")
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
@@ -35,8 +35,11 @@ class Storage(Protocol):
     def locations(self) -> tuple[str, ...]:
         """All names that it has: Spark writes absolute ones into a checkpoint."""
 
-    def list(self, *, measured: bool = False) -> tuple[Sizes, tuple[str, ...]]:
+    def list(self) -> tuple[Sizes, tuple[str, ...]]:
         """Directory -> name -> size, and the directories that cannot be listed. -1: not measured."""
+
+    def size(self, path: str) -> int:
+        """0: it is not there."""
 
     def read(self, path: str, most_bytes: int) -> bytes | None:
         """None: it is not there, cannot be read, or is larger."""
@@ -64,7 +67,7 @@ class DirectoryStorage:
     def locations(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((str(Path(self.path).resolve()), self.path)))
 
-    def list(self, *, measured: bool = False) -> tuple[Sizes, tuple[str, ...]]:
+    def list(self) -> tuple[Sizes, tuple[str, ...]]:
         """Raises OSError where the directory itself cannot be listed."""
         found: Sizes = {}
         unreadable: list[str] = []
@@ -73,9 +76,15 @@ class DirectoryStorage:
         for name, is_dir, _ in first:
             if is_dir and name in LEVEL_1:
                 level = 1 if name != "_rewind" else _MOST_LEVELS
-                _walk(f"{self.path}/{name}", name, found, unreadable, level, measured)
+                _walk(f"{self.path}/{name}", name, found, unreadable, level)
         found[""] = {name: _size(entry) for name, is_dir, entry in first if not is_dir}
         return found, tuple(unreadable)
+
+    def size(self, path: str) -> int:
+        try:
+            return os.stat(f"{self.path}/{path}").st_size  # noqa: PTH116 - as in `read`
+        except (OSError, ValueError):
+            return 0
 
     def read(self, path: str, most_bytes: int) -> bytes | None:
         try:
@@ -142,10 +151,10 @@ def no_exclusive_creation(path: str) -> Refused:
     )
 
 
-def _walk(path: str, name: str, listing: Sizes, unreadable: list[str], level: int, measured: bool) -> None:
+def _walk(path: str, name: str, listing: Sizes, unreadable: list[str], level: int) -> None:
     names: dict[str, int] = {}
     directories: list[str] = []
-    is_measured = measured or name not in _NOT_MEASURED
+    is_measured = name not in _NOT_MEASURED
     try:
         with os.scandir(path) as entries:
             for entry in entries:
@@ -154,7 +163,7 @@ def _walk(path: str, name: str, listing: Sizes, unreadable: list[str], level: in
                 if entry.is_dir(follow_symlinks=False):
                     directories.append(file)
                 else:
-                    names[file] = _size(entry) if is_measured and (measured or not file.endswith(".crc")) else -1
+                    names[file] = _size(entry) if is_measured and not file.endswith(".crc") else -1
     except FileNotFoundError:
         return
     except OSError:
@@ -162,7 +171,7 @@ def _walk(path: str, name: str, listing: Sizes, unreadable: list[str], level: in
     listing[name] = names
     if level < _MOST_LEVELS:
         for directory in directories:
-            _walk(f"{path}/{directory}", f"{name}/{directory}", listing, unreadable, level + 1, measured)
+            _walk(f"{path}/{directory}", f"{name}/{directory}", listing, unreadable, level + 1)
 
 
 def _size(entry: os.DirEntry[str]) -> int:
