@@ -1,6 +1,6 @@
 """Plain records: those of which one look at the text proves that nothing but their time can be wrong. Most are.
 
-A function on columns, the decoder's shortcut (event.py): it never says that a record is bad, only that it is plain. What it
+The decoder's shortcut (event.py), in SQL: it never says that a record is bad, only that it is plain. What it
 does not recognise is parsed and asked everything. It must never call a record plain that the decoder would refuse, nor
 read another value than the parser would: `tests/spark/test_event.py` decodes each case both ways.
 
@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
+from anabranch.flow.sql import first_of, literal, regex
 
 # Each control character by itself: Java looks single characters up in a table, and asks a range one by one.
 _CONTROL: Final = "".join(f"\\x{code:02x}" for code in range(0x20))
@@ -42,29 +41,29 @@ _PLAIN: Final = rf'^\{{(?:{_PAIR}(?:, ?+(?=")|(?=\}}))){{1,{_MOST_PAIRS}}}+\}}\z
 _TIME_GROUP: Final = 2
 
 
-def plain_time(text: Column) -> Column:
+def plain_time(text: str) -> str:
     """The event time's text where the record is plain, else empty; null where it is no UTF-8 at all."""
-    return F.when(F.is_valid_utf8(text), F.regexp_extract(text, _PLAIN, _TIME_GROUP))
+    return f"CASE WHEN is_valid_utf8({text}) THEN regexp_extract({text}, {regex(_PLAIN)}, {_TIME_GROUP}) END"
 
 
-def plain_field(text: Column, *names: str) -> Column:
+def plain_field(text: str, *names: str) -> str:
     """A field's text in a plain record, by the first of its names that is there.
 
     In a plain text a quote stands nowhere but around a string, so a name with its quotes and colon is there but once.
     """
-    found = [F.when(F.contains(text, F.lit(f'"{name}":')), _after(text, f'"{name}":')) for name in names]
-    return F.coalesce(*found)
+    marks = [literal(f'"{name}":') for name in names]
+    return first_of(*(f"CASE WHEN contains({text}, {mark}) THEN {_after(text, mark)} END" for mark in marks))
 
 
-def _after(text: Column, name: str) -> Column:
-    value = F.ltrim(F.substring_index(text, name, -1))
-    string = F.substring_index(F.substring_index(value, '"', 2), '"', -1)
-    number = F.substring_index(F.substring_index(value, ",", 1), "}", 1)
-    return F.when(F.startswith(value, F.lit('"')), string).otherwise(number)
+def _after(text: str, mark: str) -> str:
+    value = f"ltrim(substring_index({text}, {mark}, -1))"
+    string = f"""substring_index(substring_index({value}, '"', 2), '"', -1)"""
+    number = f"substring_index(substring_index({value}, ',', 1), '}}', 1)"
+    return f"""CASE WHEN startswith({value}, '"') THEN {string} ELSE {number} END"""
 
 
-def plain_instant(time: Column, zone: str) -> Column:
+def plain_instant(time: str, zone: str) -> str:
     """The moment of a plain record's time, in `zone` if it names none; null where there is none, such as 30 February."""
     # The zone is written behind the time: cast alone would take the session's.
-    has_zone = F.endswith(time, F.lit("Z")) | F.substring(time, -6, 1).isin("+", "-")
-    return F.when(has_zone, time).otherwise(F.concat(time, F.lit(zone))).try_cast("timestamp")
+    has_zone = f"endswith({time}, 'Z') OR substring({time}, -6, 1) IN ('+', '-')"
+    return f"try_cast(CASE WHEN {has_zone} THEN {time} ELSE concat({time}, {literal(zone)}) END AS TIMESTAMP)"
