@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from anabranch.core.errors import Failed
 from anabranch.world.lake import look_at_lake, problem_counts, read_problems, visits_within
 
 TOPIC = 'it\'s "visits"'
@@ -64,3 +65,16 @@ def test_a_lake_without_rows_has_nothing_newest(lake: Path) -> None:
     DeltaTable(lake).delete()
     state = look_at_lake(lake)
     assert (state.rows, state.offsets, state.newest_record, state.newest_event) == (0, {}, None, None)
+
+
+def test_a_lake_that_lost_a_file_says_which_and_what_to_do(lake: Path) -> None:
+    next(lake.glob("*.parquet")).unlink()
+    for look in (look_at_lake, problem_counts):
+        with pytest.raises(Failed, match=rf"the table at {lake} cannot be read: .*parquet not found.*\n.*from a copy"):
+            look(lake)
+
+
+def test_a_lake_whose_log_is_garbage_says_so(lake: Path) -> None:
+    next(lake.glob("_delta_log/*.json")).write_text("garbage", encoding="utf-8")
+    with pytest.raises(Failed, match=f"the table at {lake} cannot be read"):
+        look_at_lake(lake)

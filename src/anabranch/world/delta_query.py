@@ -6,15 +6,47 @@ without an active exception").
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
+from urllib.parse import unquote
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from anabranch.core.errors import Failed
 
 
-def ask(table: DeltaTable, question: str) -> pa.Table:
+def open_table(path: str | Path, version: int | None = None, *ways: str) -> DeltaTable | None:
+    """None: there is no table."""
+    try:
+        with readable(path, *ways):
+            return DeltaTable(path, version=version)
+    except TableNotFoundError:
+        return None
+
+
+def ask(table: DeltaTable, question: str, *ways: str) -> pa.Table:
     """The table's name in the question is `held`; values stand in it by the functions below."""
-    return pa.table(QueryBuilder().register("held", table).execute(question))
+    with readable(unquote(table.table_uri).removeprefix("file://").rstrip("/"), *ways):
+        return pa.table(QueryBuilder().register("held", table).execute(question))
+
+
+@contextmanager
+def readable(path: str | Path, *ways: str) -> Iterator[None]:
+    """Says it where the log is none, or names a file that nobody has. `ways`: what to do then, if not the usual."""
+    try:
+        yield
+    except TableNotFoundError:
+        raise
+    except (OSError, DeltaError, pa.ArrowException) as error:
+        ways = ways or (
+            "put back what is missing or broken there, from a copy",
+            f"without one: mv {path} aside, and its query's checkpoint with it; the next run reads what Kafka still has",
+        )
+        raise Failed(f"the table at {path} cannot be read: {str(error).splitlines()[0]}.", *ways) from None
 
 
 def text(value: str) -> str:

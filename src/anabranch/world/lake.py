@@ -11,10 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from deltalake.exceptions import TableNotFoundError
 
 from anabranch.core.errors import Failed
-from anabranch.world.delta_query import ask, moment, text
+from anabranch.world.delta_query import ask, moment, open_table, readable, text
 
 
 @dataclass(frozen=True)
@@ -44,10 +43,10 @@ Visits = tuple[str, dict[int, tuple[int, int]]]
 
 
 def open_lake(path: Path, version: int | None = None) -> DeltaTable:
-    try:
-        return DeltaTable(path, version=version)
-    except TableNotFoundError:
-        raise Failed(f"there is no lake at {path} yet.", "anabranch run visits-lake") from None
+    table = open_table(path, version)
+    if table is None:
+        raise Failed(f"there is no lake at {path} yet.", "anabranch run visits-lake")
+    return table
 
 
 def look_at_lake(path: Path) -> LakeState:
@@ -158,5 +157,6 @@ def compact_lake(path: Path) -> tuple[int, int]:
     """Small files into few: how many there were, and are. The rows stay as they are."""
     table = open_lake(path)
     before = len(table.file_uris())
-    table.optimize.compact()
+    with readable(path):
+        table.optimize.compact()
     return before, len(table.file_uris())

@@ -12,11 +12,10 @@ from typing import Any, Literal
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
-from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from anabranch.core.errors import Failed
 from anabranch.core.shift import Pairs, Rows
-from anabranch.world.delta_query import ask, text
+from anabranch.world.delta_query import ask, open_table, text
 
 _REWIND, _STEP = "anabranch-rewind", "anabranch-step"
 # What tells a record of Kafka: a table without them cannot be taken back by offsets.
@@ -43,9 +42,8 @@ class TableView:
 
 def look_at_table(path: str, query_id: str, ranges: Pairs) -> TableView | None:
     """None: there is no table."""
-    try:
-        table = DeltaTable(path)
-    except TableNotFoundError:
+    table = open_table(path)
+    if table is None:
         return None
     why_not = tuple(_why_not(table))
     found = _select(table, '"topic", "partition", "offset"', ranges) if not why_not else None
@@ -116,15 +114,12 @@ def _removed(rows: Rows) -> pa.Table:
     mark = _last_mark(DeltaTable(rows.table), rows)
     if mark is None:
         raise Failed(f"the log of {rows.table} does not have the commit of {rows.rewind} any more.", _BY_HAND)
-    try:
-        before = DeltaTable(rows.table, version=int(mark["version"]) - 1)
-        return _select(before, "*", rows.ranges)
-    except (OSError, DeltaError, pa.ArrowException) as error:
-        what = f"the rows that {rows.rewind} took out of {rows.table} cannot be read any more"
-        raise Failed(f"{what}: {str(error).splitlines()[0]}.", _BY_HAND) from None
+    before = open_table(rows.table, int(mark["version"]) - 1, _BY_HAND)
+    assert before is not None
+    return _select(before, "*", rows.ranges, _BY_HAND)
 
 
-_BY_HAND = "a vacuum has removed them: run the query again instead, it reads them from Kafka"
+_BY_HAND = "a vacuum has removed what was taken out: run the query again instead, it reads it from Kafka"
 
 
 def _properties(rows: Rows, transaction: int, place: Place) -> CommitProperties:
@@ -152,5 +147,5 @@ def _flat(ranges: Pairs) -> Iterator[tuple[str, str, int, int]]:
             yield topic, partition, first, end
 
 
-def _select(table: DeltaTable, columns: str, ranges: Pairs) -> pa.Table:
-    return ask(table, f"SELECT {columns} FROM held WHERE {_predicate(ranges)}")
+def _select(table: DeltaTable, columns: str, ranges: Pairs, *ways: str) -> pa.Table:
+    return ask(table, f"SELECT {columns} FROM held WHERE {_predicate(ranges)}", *ways)

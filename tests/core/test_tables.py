@@ -1,0 +1,52 @@
+"""Rows of a real Delta table, taken out and put back without Spark. With the queries that write it: tests/kafka."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+
+from anabranch.core.errors import Failed
+from anabranch.core.shift import Rows
+from anabranch.world.tables import DeltaTables, check_rows_are_kept, look_at_table, newest_batch
+
+QUERY = "2d01b0bc-d1c6-4e4b-b0cf-21b6155f3c1a"
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Rows:
+    """A table of ten records that a query wrote with its batches 0 to 4; those from offset 6 on are to go."""
+    table = str(tmp_path / "table")
+    records = {"topic": ["it's"] * 10, "partition": pa.array([0] * 10, pa.int32()), "offset": pa.array(range(10), pa.int64())}
+    write_deltalake(table, pa.table(records), commit_properties=CommitProperties(app_transactions=[Transaction(QUERY, 4)]))
+    ranges = {"it's": {"0": (6, 10)}}
+    return Rows(table, "a-rewind", QUERY, ranges, count=4, version=0, newest=4, set_back_to=2)
+
+
+def offsets(rows: Rows) -> list[int]:
+    return sorted(row["offset"] for row in DeltaTable(rows.table).to_pyarrow_table().to_pylist())
+
+
+def test_rows_go_and_come_back_with_the_querys_transaction_however_often_each_is_done(rows: Rows) -> None:
+    for _ in range(2):
+        DeltaTables().take_out(rows)
+        assert (offsets(rows), newest_batch(rows.table, QUERY)) == ([*range(6)], 2)
+    check_rows_are_kept(rows)
+    for _ in range(2):
+        DeltaTables().put_back(rows)
+        assert (offsets(rows), newest_batch(rows.table, QUERY)) == ([*range(10)], 4)
+
+
+def test_what_a_vacuum_removed_cannot_be_put_back_and_that_is_said_before_anything_moves(rows: Rows) -> None:
+    DeltaTables().take_out(rows)
+    DeltaTable(rows.table).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+    with pytest.raises(Failed, match=r"cannot be read.*\n.*a vacuum has removed.*run the query again"):
+        check_rows_are_kept(rows)
+
+
+def test_a_table_that_lost_a_file_is_not_planned_with(rows: Rows) -> None:
+    next(Path(rows.table).glob("*.parquet")).unlink()
+    with pytest.raises(Failed, match="cannot be read"):
+        look_at_table(rows.table, QUERY, rows.ranges)
