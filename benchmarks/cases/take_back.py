@@ -24,12 +24,18 @@ class Cost:
 def run(place: Place) -> dict[str, Cost]:
     checkpoint = _checkpoint(place)
     place.say(f"writing a checkpoint of {BATCHES:,} batches")
-    write_history(checkpoint, BATCHES)
+    _write(checkpoint)
     options = ["--to-batch", str(BACK_TO), "--stopped", "--checkpoint-only"]
     return {
         "checkpoint": _cost(place.directory, "checkpoint", str(checkpoint)),
         "rewind": _cost(place.directory, "rewind", str(checkpoint), *options, "--yes"),
     }
+
+
+def _write(checkpoint: Path) -> None:
+    write_history(checkpoint, BATCHES)
+    # Else the disk would still be busy with it while we measure.
+    os.sync()
 
 
 def _checkpoint(place: Place) -> Path:
@@ -70,7 +76,7 @@ def _renames_ms(place: Place) -> float:
     """
     (rewound,) = (path for path in (_checkpoint(place) / "_rewind").iterdir() if path.is_dir())
     second = place.directory / "second"
-    write_history(second, BATCHES)
+    _write(second)
     moved = [path.relative_to(rewound) for path in rewound.rglob("*") if path.parent != rewound and path.is_file()]
     for directory in {path.parent for path in moved}:
         (second / "_rewind" / directory).mkdir(parents=True)

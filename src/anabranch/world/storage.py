@@ -154,16 +154,12 @@ def no_exclusive_creation(path: str) -> Refused:
 def _walk(path: str, name: str, listing: Sizes, unreadable: list[str], level: int) -> None:
     names: dict[str, int] = {}
     directories: list[str] = []
-    is_measured = name not in _NOT_MEASURED
     try:
         with os.scandir(path) as entries:
-            for entry in entries:
-                file = entry.name
-                # Links are not followed below the first level: they could lead round in a circle.
-                if entry.is_dir(follow_symlinks=False):
-                    directories.append(file)
-                else:
-                    names[file] = _size(entry) if is_measured and not file.endswith(".crc") else -1
+            if name in _NOT_MEASURED:
+                names = {entry.name: -1 for entry in entries if not entry.is_dir(follow_symlinks=False)}
+            else:
+                _measure(entries, names, directories)
     except FileNotFoundError:
         return
     except OSError:
@@ -172,6 +168,18 @@ def _walk(path: str, name: str, listing: Sizes, unreadable: list[str], level: in
     if level < _MOST_LEVELS:
         for directory in directories:
             _walk(f"{path}/{directory}", f"{name}/{directory}", listing, unreadable, level + 1)
+
+
+def _measure(entries: Iterable[os.DirEntry[str]], names: dict[str, int], directories: list[str]) -> None:
+    for entry in entries:
+        file = entry.name
+        if file.endswith(".crc"):
+            names[file] = -1
+        # Links are not followed below the first level: they could lead round in a circle.
+        elif entry.is_dir(follow_symlinks=False):
+            directories.append(file)
+        else:
+            names[file] = _size(entry)
 
 
 def _size(entry: os.DirEntry[str]) -> int:
