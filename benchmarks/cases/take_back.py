@@ -13,6 +13,8 @@ from benchmarks.case import Case, Figures, Goal, Place
 from benchmarks.history import write_history
 
 BATCHES, BACK_TO = 10_000, 5_000
+# The middle one counts: the first may still find modules and names on the disk.
+_LOOKS = 3
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,9 @@ def run(place: Place) -> dict[str, Cost]:
     place.say(f"writing a checkpoint of {BATCHES:,} batches")
     _write(checkpoint)
     options = ["--to-batch", str(BACK_TO), "--stopped", "--checkpoint-only"]
+    looks = [_cost(place.directory, "checkpoint", str(checkpoint)) for _ in range(_LOOKS)]
     return {
-        "checkpoint": _cost(place.directory, "checkpoint", str(checkpoint)),
+        "checkpoint": sorted(looks, key=lambda look: look.duration_ms)[_LOOKS // 2],
         "rewind": _cost(place.directory, "rewind", str(checkpoint), *options, "--yes"),
     }
 
