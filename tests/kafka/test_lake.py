@@ -44,6 +44,7 @@ def test_the_lake_and_its_problems_are_shown_and_small_files_put_together(projec
     shown = project.ok("problems")
     assert "\\x1b[2J\\xff not json" in shown
     assert "\x1b" not in shown
+    assert "No record of the lake has the problem 'nothing'" in project("problems", "--reason", "nothing").stderr
 
     before = DeltaTable(state["path"]).to_pyarrow_table().sort_by("offset")
     project.ok("lake", "optimize")

@@ -74,7 +74,8 @@ def problems(
     """
     from anabranch.world.lake import problem_counts, read_problems
 
-    path = cli_of(context).project().lake
+    cli = cli_of(context)
+    path = cli.project().lake
     counts = problem_counts(path)
     if reason is not None:
         counts = {name: count for name, count in counts.items() if name == reason}
@@ -82,6 +83,10 @@ def problems(
     if as_json:
         records = [{**asdict(problem), "value": _text(problem.value)} for problem in shown]
         write_json({"counts": counts, "records": records})
+        return
+    if not counts:
+        which = "a problem" if reason is None else f"the problem {harmless(reason)!r}"
+        cli.say(f"No record of the lake has {which}.")
         return
     write_table(("records", "problem"), [(f"{count:,}", name) for name, count in counts.items()])
     for problem in shown:
