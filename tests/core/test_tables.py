@@ -46,6 +46,14 @@ def test_what_a_vacuum_removed_cannot_be_put_back_and_that_is_said_before_anythi
         check_rows_are_kept(rows)
 
 
+def test_a_table_that_is_gone_is_named_wherever_it_is_needed(rows: Rows) -> None:
+    Path(rows.table).rename(f"{rows.table}.old")
+    assert look_at_table(rows.table, QUERY, rows.ranges) is None
+    for needed in (DeltaTables().take_out, DeltaTables().put_back, check_rows_are_kept):
+        with pytest.raises(Failed, match=f"there is no table at {rows.table} any more"):
+            needed(rows)
+
+
 def test_a_table_that_lost_a_file_is_not_planned_with(rows: Rows) -> None:
     next(Path(rows.table).glob("*.parquet")).unlink()
     with pytest.raises(Failed, match="cannot be read"):

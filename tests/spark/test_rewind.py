@@ -19,7 +19,7 @@ from anabranch.core.checkpoint_report import as_json
 from anabranch.core.rewind import Mode, plan_rewind, possible, verify_rewind
 from anabranch.core.shift import Shift, TakeOut, Untouched
 from anabranch.operate.shifting import Shifting
-from anabranch.world.checkpoint_tree import look, look_at
+from anabranch.world.checkpoint_tree import look
 from anabranch.world.storage import DirectoryStorage
 from tests.core.test_rewind_model import ROWS
 from tests.crashing import Countdown, Crash, CrashingStorage, CrashingTables, MemoryTables
@@ -31,7 +31,7 @@ NEVER = 1_000_000
 
 
 def shift_of(checkpoint: Path, batch: int, mode: Mode, *, table: bool = False) -> Shift:
-    inventory = look_at(DirectoryStorage(checkpoint))
+    inventory = look(checkpoint)
     sink = TakeOut(ROWS) if table else Untouched("")
     return plan_rewind(inventory, batch, mode, operation="op", sink=sink, pipeline=None).shift
 
@@ -82,11 +82,11 @@ def test_after_a_rewind_and_a_second_restart_every_batch_gives_what_it_gave(
     name: str, mode: Mode, kept: Callable[[str], tuple[Query, Path]]
 ) -> None:
     query, _ = kept(name)
-    inventory = look_at(DirectoryStorage(query.checkpoint))
+    inventory = look(query.checkpoint)
     batch = next(batch for batch in inventory.batches if possible(inventory, batch, mode).possible)
     made = plan_rewind(inventory, batch, mode, operation="op", sink=Untouched(""), pipeline=None)
     shifting(made.shift, query.checkpoint, MemoryTables()).apply()
-    assert all(holds for _, holds in verify_rewind(made, look_at(DirectoryStorage(query.checkpoint))))
+    assert all(holds for _, holds in verify_rewind(made, look(query.checkpoint)))
     # The first restart runs one batch and ends; the second would load a snapshot of the abandoned timeline, were one left.
     again = query.run(most=1) | query.run()
     assert again == {number: rows for number, rows in query.results.items() if number >= batch}
@@ -139,7 +139,7 @@ def test_at_every_step_the_query_starts_as_before_or_refuses_over_the_fence(
     kept: Callable[[str], tuple[Query, Path]],
 ) -> None:
     query, saved = kept("changelog")
-    inventory = look_at(DirectoryStorage(query.checkpoint))
+    inventory = look(query.checkpoint)
     batch = next(batch for batch in inventory.batches if possible(inventory, batch, "replay").possible)
     shift = shift_of(query.checkpoint, batch, "replay")
     before = tree_of(query.checkpoint)

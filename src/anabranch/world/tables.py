@@ -67,7 +67,14 @@ def _why_not(table: DeltaTable) -> Iterator[str]:
 
 
 def newest_batch(path: str, query_id: str) -> int | None:
-    return DeltaTable(path).transaction_version(query_id)
+    return _open(path).transaction_version(query_id)
+
+
+def _open(path: str, version: int | None = None, *ways: str) -> DeltaTable:
+    table = open_table(path, version, *ways)
+    if table is None:
+        raise Failed(f"there is no table at {path} any more.", "put it back where it was")
+    return table
 
 
 def check_rows_are_kept(rows: Rows) -> None:
@@ -77,17 +84,17 @@ def check_rows_are_kept(rows: Rows) -> None:
 
 class DeltaTables:
     def take_out(self, rows: Rows) -> None:
-        table = DeltaTable(rows.table)
+        table = _open(rows.table)
         if _place(table, rows) == "out":
             return
         properties = _properties(rows, rows.set_back_to, "out")
         deleted = table.delete(_predicate(rows.ranges), commit_properties=properties)
         if deleted["num_deleted_rows"] == 0:
             # A delete of nothing makes no commit, and so sets no transaction.
-            _set_transaction(DeltaTable(rows.table), properties)
+            _set_transaction(_open(rows.table), properties)
 
     def put_back(self, rows: Rows) -> None:
-        table = DeltaTable(rows.table)
+        table = _open(rows.table)
         if _place(table, rows) == "in":
             return
         removed = _removed(rows)
@@ -111,11 +118,10 @@ def _last_mark(table: DeltaTable, rows: Rows) -> dict[str, Any] | None:
 
 def _removed(rows: Rows) -> pa.Table:
     """What the take-out removed: the rows of the version before it."""
-    mark = _last_mark(DeltaTable(rows.table), rows)
+    mark = _last_mark(_open(rows.table), rows)
     if mark is None:
         raise Failed(f"the log of {rows.table} does not have the commit of {rows.rewind} any more.", _BY_HAND)
-    before = open_table(rows.table, int(mark["version"]) - 1, _BY_HAND)
-    assert before is not None
+    before = _open(rows.table, int(mark["version"]) - 1, _BY_HAND)
     return _select(before, "*", rows.ranges, _BY_HAND)
 
 
