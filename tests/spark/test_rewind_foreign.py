@@ -5,22 +5,56 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from time import monotonic, sleep
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.query import StreamingQuery
 
 from anabranch.cli.main import run_command
 from anabranch.core.checkpoint_report import as_json
 from anabranch.core.instants import iso_utc
 from anabranch.world.checkpoint_tree import look
 from tests.harness import PATIENCE_S, Project
-from tests.spark.queries import settled
+from tests.spark.queries import EnoughError, settled
 
-Start = Callable[[], StreamingQuery]
 DELAY_S = 5
+
+
+class Clicks:
+    """Counts of a source that is neither Kafka nor files, into a sink that keeps nothing, one batch after the other."""
+
+    def __init__(self, spark: SparkSession, checkpoint: Path) -> None:
+        self.enough = Event()
+        clicks = spark.readStream.format("rate").option("rowsPerSecond", 100).load()
+        counts = clicks.withWatermark("timestamp", f"{DELAY_S} seconds").groupBy(F.window("timestamp", "1 second")).count()
+        writer = counts.writeStream.outputMode("update").foreachBatch(self.write)
+        self.query = writer.option("checkpointLocation", str(checkpoint)).start()
+
+    def write(self, frame: DataFrame, _batch: int) -> None:
+        if self.enough.is_set():
+            raise EnoughError
+        frame.collect()
+
+    def await_batch(self, batch: int) -> int:
+        """The newest, when it has come so far."""
+        deadline_s = monotonic() + PATIENCE_S
+        while (last := self.query.lastProgress) is None or last["batchId"] < batch:
+            assert self.query.isActive, self.query.exception()
+            assert monotonic() < deadline_s
+            sleep(0.1)
+        return int(last["batchId"])
+
+    def end(self) -> None:
+        """Before a batch is written. A `stop` in the middle of one may leave temporary files for good, which are a finding."""
+        self.enough.set()
+        with pytest.raises(StreamingQueryException, match="EnoughError"):
+            self.query.awaitTermination(int(PATIENCE_S))
+
+
+Start = Callable[[], Clicks]
 
 
 @pytest.fixture
@@ -30,23 +64,7 @@ def checkpoint(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(spark: SparkSession, checkpoint: Path) -> Start:
-    """Counts of a source that is neither Kafka nor files, into a sink that keeps nothing, one batch after the other."""
-    clicks = (
-        spark.readStream.format("rate").option("rowsPerSecond", 100).load().withWatermark("timestamp", f"{DELAY_S} seconds")
-    )
-    counts = clicks.groupBy(F.window("timestamp", "1 second")).count()
-    writer = counts.writeStream.outputMode("update").format("noop").option("checkpointLocation", str(checkpoint))
-    return writer.start
-
-
-def await_batch(query: StreamingQuery, batch: int) -> int:
-    """The newest, when it has come so far."""
-    deadline_s = monotonic() + PATIENCE_S
-    while (last := query.lastProgress) is None or last["batchId"] < batch:
-        assert query.isActive, query.exception()
-        assert monotonic() < deadline_s
-        sleep(0.1)
-    return int(last["batchId"])
+    return lambda: Clicks(spark, checkpoint)
 
 
 def rewind(checkpoint: Path, *options: str) -> int:
@@ -57,9 +75,9 @@ def rewind(checkpoint: Path, *options: str) -> int:
 def test_an_event_time_needs_the_delay_and_leads_to_the_first_batch_that_may_hold_it(
     start: Start, checkpoint: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    query = start()
-    await_batch(query, 8)
-    query.stop()
+    clicks = start()
+    clicks.await_batch(8)
+    clicks.end()
     inventory = look(settled(checkpoint))
     # Many batches are shorter than a second, which is how often the source gives something: only some move the watermark.
     commits = {batch: inventory.commit_entry(batch) for batch in inventory.commits.sizes}
@@ -73,8 +91,8 @@ def test_an_event_time_needs_the_delay_and_leads_to_the_first_batch_that_may_hol
     assert f"to batch {batch} " in capsys.readouterr().out
     assert look(checkpoint).next_batch == batch
     again = start()
-    await_batch(again, batch + 1)
-    again.stop()
+    again.await_batch(batch + 1)
+    again.end()
     assert as_json(look(settled(checkpoint)))["findings"] == []
 
 
@@ -82,21 +100,21 @@ def test_a_query_that_goes_on_while_a_person_thinks_is_found_and_nothing_is_move
     start: Start, checkpoint: Path, make_project: Callable[[str], Project]
 ) -> None:
     project = make_project("project")
-    query = start()
-    seen = await_batch(query, 3)
+    clicks = start()
+    seen = clicks.await_batch(3)
     terminal, stdin = os.openpty()
     command = ["rewind", str(checkpoint), "--to-batch", "2", "--checkpoint-only", "--stopped"]
     asked = project.start(*command, stdin=stdin)
     os.close(stdin)
     asked.await_line("2 to [0-9]+ of [0-9]+ taken back")
-    await_batch(query, seen + 10)
+    clicks.await_batch(seen + 10)
     os.write(terminal, b"y\n")
     assert asked.await_end() == 3
     os.close(terminal)
     assert "files came or went since" in "\n".join(asked.err)
-    query.stop()
+    clicks.end()
     inventory = look(settled(checkpoint))
     assert (inventory.batches[0], inventory.fence, as_json(inventory)["findings"]) == (0, None, [])
     again = start()
-    await_batch(again, inventory.next_batch + 1)
-    again.stop()
+    again.await_batch(inventory.next_batch + 1)
+    again.end()
