@@ -204,7 +204,7 @@ def test_the_fence_stands_before_the_first_move_and_falls_after_the_sink_changed
     assert [type(step).__name__ for step in steps(shift)] == [
         "OpenJournal", "RaiseFence", "MoveFiles", "ChangeSink", "WriteManifest", "LowerFence", "CloseJournal",
     ]  # fmt: skip
-    assert [type(step).__name__ for step in steps_back(shift)] == ["ChangeSink", "MoveFiles", "LowerFence", "CloseJournal"]
+    assert [type(step).__name__ for step in steps_back(shift, ())] == ["ChangeSink", "MoveFiles", "LowerFence", "CloseJournal"]
     assert shift.fence == "offsets/9"
 
 

@@ -12,11 +12,11 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from anabranch.core.errors import Refused
+from anabranch.core.errors import Failed, Refused
 from anabranch.core.rewind import Mode, RewindPlan, plan_from_json, plan_rewind, possible, verify_rewind
 from anabranch.core.shift import Rows, Shift, TakeOut, Untouched
 from anabranch.core.undo import plan_undo
-from anabranch.operate.shifting import Shifting
+from anabranch.operate.shifting import Shifting, under_way
 from anabranch.world.checkpoint_tree import look_at
 from anabranch.world.memory_storage import MemoryStorage
 from tests.crashing import Countdown, Crash, CrashingStorage, CrashingTables, MemoryTables
@@ -115,15 +115,59 @@ def test_a_store_that_cannot_create_exclusively_is_refused_and_nothing_changed()
     assert storage.files == before
 
 
-@pytest.mark.parametrize("change", ["offsets/9", "commits/9", "state/0/1/10.changelog"])
-def test_ground_that_moved_since_the_plan_is_refused(change: str) -> None:
+NEW = dict.fromkeys(("offsets/9", "commits/9", "state/0/1/10.changelog"), offsets(9).encode())
+# By the purge of a query that still runs, by another rewind, by hand.
+GONE = dict.fromkeys(("commits/0", "commits/8", "offsets/8", "state/0/1/9.changelog"))
+
+
+@pytest.mark.parametrize(("path", "content"), [*NEW.items(), *GONE.items()])
+@pytest.mark.parametrize("crash_after", [0, 1, 2, NEVER])
+def test_ground_that_moved_since_the_plan_is_refused_and_left_alone(path: str, content: bytes | None, crash_after: int) -> None:
     storage = MemoryStorage(stored(draw()))
     shift = plan(storage, 3, "replay").shift
-    storage.files[change] = offsets(9).encode()
-    before = dict(storage.files)
+    change(storage, path, content)
+    before = seen(storage)
+    if crash_after != NEVER:
+        crashed(storage.files, MemoryTables(), lambda s, t: shifting(shift, s, t).apply(), crash_after)
     with pytest.raises(Refused, match="files came or went since"):
         shifting(shift, storage, MemoryTables()).apply()
-    assert seen(storage) == seen(MemoryStorage(before))
+    assert (seen(storage), under_way(storage)) == (before, None)
+
+
+def change(storage: MemoryStorage, path: str, content: bytes | None) -> None:
+    if content is None:
+        del storage.files[path]
+    else:
+        storage.files[path] = content
+
+
+@pytest.mark.parametrize("after", range(4, 40, 5))
+def test_what_went_while_files_were_moved_does_not_keep_the_others_from_going_back(after: int) -> None:
+    tree = stored(draw())
+    storage = MemoryStorage(tree)
+    shift = plan(storage, 3, "replay").shift
+    assert crashed(storage.files, MemoryTables(), lambda s, t: shifting(shift, s, t).apply(), after)
+    last = shift.paths[-1]
+    change(storage, last, None)
+    with pytest.raises(Failed, match="somebody else changed the checkpoint"):
+        shifting(shift, storage, MemoryTables()).apply()
+    shifting(shift, storage, MemoryTables()).roll_back()
+    assert seen(storage) == {path: content for path, content in tree.items() if path != last}
+
+
+@pytest.mark.parametrize("crash_after", [0, 1, 2, NEVER])
+def test_an_undo_leaves_what_another_query_wrote_in_the_meantime(crash_after: int) -> None:
+    storage = MemoryStorage(stored(draw()))
+    rewind = plan(storage, 3, "replay")
+    shifting(rewind.shift, storage, MemoryTables()).apply()
+    shift = plan_undo(rewind, look_at(storage), "undo").shift
+    change(storage, shift.paths[-1], b"another's")
+    before = seen(storage)
+    if crash_after != NEVER:
+        crashed(storage.files, MemoryTables(), lambda s, t: shifting(shift, s, t).apply(), crash_after)
+    with pytest.raises(Refused, match="files came or went since"):
+        shifting(shift, storage, MemoryTables()).apply()
+    assert (seen(storage), under_way(storage)) == (before, None)
 
 
 def test_a_busy_query_that_writes_while_the_fence_goes_up_is_found_and_left_alone() -> None:
@@ -148,8 +192,11 @@ def test_a_second_operation_waits_for_the_first() -> None:
     storage = MemoryStorage(stored(draw()))
     first, second = plan(storage, 3, "replay").shift, plan(storage, 4, "replay", "other").shift
     assert crashed(storage.files, MemoryTables(), lambda s, t: shifting(first, s, t).apply(), 5)
+    before = dict(storage.files)
     with pytest.raises(Refused, match="op is not finished on this checkpoint"):
         shifting(second, storage, MemoryTables()).apply()
+    shifting(second, storage, MemoryTables()).roll_back()
+    assert storage.files == before
 
 
 def matter(tree: dict[str, bytes]) -> dict[str, bytes]:

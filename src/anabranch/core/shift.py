@@ -7,7 +7,7 @@ fence that no query starts over, and from there both ways are open. Nothing here
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -177,11 +177,11 @@ def steps(shift: Shift) -> tuple[Step, ...]:
     )
 
 
-def steps_back(shift: Shift) -> tuple[Step, ...]:
-    """What takes an unfinished shift back, from wherever it stopped: its fence is raised or nothing was moved yet."""
+def steps_back(shift: Shift, moved: Sequence[tuple[str, str]]) -> tuple[Step, ...]:
+    """What takes an unfinished shift back that has moved so much: its fence is raised, or there is but the journal to close."""
     return (
         ChangeSink(opposite(shift.sink)),
-        MoveFiles(tuple((target, source) for source, target in reversed(list(shift.moves)))),
+        MoveFiles(tuple((target, source) for source, target in reversed(moved))),
         LowerFence(shift.fence, shift.given_up),
         CloseJournal(shift.rolled_back),
     )

@@ -7,7 +7,7 @@ A crash between any two leaves a checkpoint that starts as before, or one whose 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -57,7 +57,6 @@ class Shifting:
             raise Refused(f"{self.shift.operation} was taken back: there is nothing to go on with.", "plan a new rewind")
         *until_committed, close = steps(self.shift)
         if not self.is_committed():
-            self._check_no_other()
             for step in until_committed:
                 self._do(step)
                 if isinstance(step, RaiseFence):
@@ -70,8 +69,12 @@ class Shifting:
             raise Refused(
                 f"{self.shift.operation} has finished.", f"anabranch undo {self.shift.operation}   is an operation of its own"
             )
+        if under_way(self.storage) != self.shift.operation:
+            # It never began, or all is back: a fence, if there is one, is another's.
+            return
+        moved = [move for move in self.shift.moves if self._is_moved(move)]
         # Without a fence nothing was moved yet, or all is back: only the journal is left to close.
-        for step in steps_back(self.shift) if self._is_fenced() else steps_back(self.shift)[-1:]:
+        for step in steps_back(self.shift, moved) if self._is_fenced() else steps_back(self.shift, moved)[-1:]:
             self._do(step)
 
     def is_committed(self) -> bool:
@@ -85,16 +88,21 @@ class Shifting:
         content = self.storage.read(self.shift.fence, 1 << 20)
         return content is not None and content.startswith(FENCE.encode())
 
-    def _check_no_other(self) -> None:
+    def _is_moved(self, move: tuple[str, str]) -> bool:
+        """By this shift: only a shift puts files aside, where they belong others may come and go."""
+        source, target = move
+        return self.storage.holds(target) and not (self.shift.is_back and self.storage.holds(source))
+
+    def _check_own_journal(self) -> None:
         other = under_way(self.storage)
-        if other not in (None, self.shift.operation):
-            ways = (f"anabranch resume {other}", f"anabranch undo {other}")
-            raise Refused(f"{other} is not finished on this checkpoint.", *ways)
+        if other != self.shift.operation:
+            ways = (f"anabranch resume {other}", f"anabranch undo {other}") if other else ("plan again",)
+            raise Refused(f"{other or 'another operation'} is not finished on this checkpoint.", *ways)
 
     def _check_ground(self) -> None:
         """Behind the fence nothing can start any more; what came before it shows now, as long as nothing is moved."""
         first = next(self.shift.moves, None)
-        if first is not None and self.storage.holds(first[1]):
+        if first is not None and self._is_moved(first):
             return
         listing, _ = self.storage.list()
         if fingerprint(listing, [self.shift.fence]) != self.shift.before:
@@ -110,7 +118,8 @@ class Shifting:
     def _do(self, step: Step) -> None:
         match step:
             case OpenJournal():
-                self.storage.create(JOURNAL, self.journal.encode())
+                if not self.storage.create(JOURNAL, self.journal.encode()):
+                    self._check_own_journal()
             case RaiseFence(path, text):
                 if not self.storage.create(path, text.encode()) and not self._is_fenced():
                     # A query has planned that batch in between.
@@ -118,6 +127,8 @@ class Shifting:
                     raise self._moved()
             case MoveFiles(moves):
                 self._move(moves, self.progress)
+                # All of them: some may have been moved back before a crash.
+                self._settle(self.shift.moves)
             case ChangeSink(part):
                 self._change(part)
             case WriteManifest(path):
@@ -125,9 +136,11 @@ class Shifting:
                 self.storage.create(path, json.dumps(about, indent=2).encode())
             case LowerFence(path, target):
                 self._move([(path, target)])
+                self._settle([(path, target)])
             case CloseJournal(target):
                 if under_way(self.storage) == self.shift.operation:
                     self._move([(JOURNAL, target)])
+                    self._settle([(JOURNAL, target)])
             case _:
                 assert_never(step)
 
@@ -142,8 +155,7 @@ class Shifting:
             case _:
                 assert_never(part)
 
-    def _move(self, moves: Iterable[tuple[str, str]], progress: Progress = lambda _done, _total: None) -> None:
-        moves = tuple(moves)
+    def _move(self, moves: Sequence[tuple[str, str]], progress: Progress = lambda _done, _total: None) -> None:
         for number, (source, target) in enumerate(moves):
             if number % _GROUP == 0:
                 progress(number, len(moves))
@@ -152,9 +164,15 @@ class Shifting:
             except (FileNotFoundError, FileExistsError):
                 # Moved already, before a crash; or something that nobody foresaw.
                 if self.storage.holds(source) or not self.storage.holds(target):
-                    raise Failed(f"{source} cannot be moved to {target}: somebody else changed the checkpoint.") from None
+                    raise Failed(
+                        f"{source} cannot be moved to {target}: somebody else changed the checkpoint.",
+                        f"put that file right, then anabranch resume {self.shift.operation}",
+                        f"or anabranch undo {self.shift.operation}   takes back what was moved",
+                    ) from None
         progress(len(moves), len(moves))
-        # What was moved stays moved: the sink must not change, nor the fence come down, before that is sure.
+
+    def _settle(self, moves: Iterable[tuple[str, str]]) -> None:
+        """What was moved stays moved: the sink must not change, nor the fence come down, before that is sure."""
         touched = {path.rpartition("/")[0] for move in moves for path in move}
         self.storage.sync(sorted({directory for one in touched for directory in _with_new_ones_above(one)}))
 
