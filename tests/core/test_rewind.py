@@ -173,6 +173,9 @@ def test_an_undo_is_the_same_files_the_other_way_round() -> None:
     assert undo.shift.sink == PutBack(ROWS)
     assert undo.shift.after == fingerprint(inventory.listing)
     assert "90 rows are put back, and the query's transaction is set from 2 to 8" in "\n".join(explain_undo(undo))
+    # What a rewind says of a topic, that results come again, is not what its undo does there.
+    told = explain_undo(plan_undo(plan(inventory, 3, sink=Untouched("emitted again")), after, "undo"))
+    assert "left as it is: the rewind did nothing there" in "\n".join(told)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from anabranch.core.shift import NoTables
 from anabranch.operate.journal import record_plan
 from anabranch.operate.shifting import Shifting, under_way
 from anabranch.setup.project import open_project
-from anabranch.world.leases import take_lease
+from anabranch.world.leases import alone_on, take_lease
 from anabranch.world.storage import DirectoryStorage
 from tests.crashing import Countdown, Crash, CrashingStorage
 from tests.drawing import draw, write_tree
@@ -222,6 +222,17 @@ def test_an_interrupted_rewind_is_resumed_or_taken_back(after: int, desk: Desk, 
     assert desk.operations()[0][2] == "taken back"
     code, said = desk("undo", operation, "--yes")
     assert (code, "was taken back before it finished" in said) == (3, True)
+
+
+def test_two_operations_never_work_on_one_checkpoint_at_once(desk: Desk, interrupted: Callable[[int], str]) -> None:
+    operation = interrupted(10)
+    before = desk.tree()
+    with alone_on(desk.checkpoint):
+        for command in ("resume", "undo"):
+            code, said = desk(command, operation, "--yes")
+            assert (code, "another operation works on" in said) == (3, True)
+    assert desk.tree() == before
+    assert desk("undo", operation, "--yes")[0] == 0
 
 
 def test_ground_that_moved_is_refused_and_the_operation_is_over(desk: Desk, interrupted: Callable[[int], str]) -> None:

@@ -194,7 +194,7 @@ def opposite(part: SinkPart) -> SinkPart:
         case PutBack(rows):
             return TakeOut(rows)
         case Untouched():
-            return part
+            return Untouched("left as it is: the rewind did nothing there")
 
 
 def fingerprint(listing: Listing, without: Iterable[str] = ()) -> str:

@@ -18,7 +18,7 @@ from anabranch.operate.shifting import Progress, Shifting
 from anabranch.setup.project import Project
 from anabranch.world.checkpoint_tree import look_at
 from anabranch.world.history import append_rewind, append_undo
-from anabranch.world.leases import take_lease
+from anabranch.world.leases import alone_on, take_lease
 from anabranch.world.storage import DirectoryStorage
 
 Plan = RewindPlan | UndoPlan
@@ -144,9 +144,10 @@ def _write_history(plan: Plan, checkpoint: Path) -> None:
 
 @contextmanager
 def _lease(plan: Plan, purpose: str) -> Iterator[None]:
-    """Only our own pipelines know leases; of others the user has said that they are stopped, and the journal is exclusive."""
+    """Only our own pipelines know leases; of others the user has said that they are stopped."""
     if plan.pipeline is None:
-        yield
+        with alone_on(Path(plan.checkpoint)):
+            yield
         return
     lease = take_lease(Path(plan.checkpoint), plan.pipeline, purpose)
     try:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -87,6 +89,21 @@ def take_lease(checkpoint: Path, name: str, purpose: str) -> Lease:
         raise _held(name, left)
     since = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     return Lease(path, lock, Holder(purpose, mark_of(), None, socket.gethostname(), since), left)
+
+
+@contextmanager
+def alone_on(checkpoint: Path) -> Iterator[None]:
+    """For checkpoints that are not ours, whose queries know no lease: at least two operations never work on one at once."""
+    ours = checkpoint / "_rewind"
+    ours.mkdir(exist_ok=True)
+    try:
+        held = FileLock(ours / "lock").acquire(blocking=False)
+    except Timeout:
+        raise Refused(
+            f"another operation works on {checkpoint} at this moment.", "anabranch operations   shows when it is done"
+        ) from None
+    with held:
+        yield
 
 
 def _is_gone(holder: Holder) -> bool:
