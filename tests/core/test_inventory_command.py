@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import zipfile
 import zlib
 from pathlib import Path
@@ -18,6 +20,7 @@ from anabranch.core.inventory import take_inventory
 from anabranch.world.checkpoint_tree import StoredContents, look
 from anabranch.world.storage import DirectoryStorage
 from tests.drawing import JOIN, PROVIDERS, draw, inventory_of, without, write_tree
+from tests.harness import PATIENCE_S
 
 Capture = pytest.CaptureFixture[str]
 
@@ -182,3 +185,15 @@ def test_no_zip_whatever_makes_reading_throw(at: int, piece: bytes, keep: int, t
     path.write_bytes((content[:at] + piece + content[at + len(piece) :])[:keep])
     read = StoredContents(DirectoryStorage(tmp_path)).zip_metadata("1.zip")
     assert read is None or isinstance(read, str)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is Linux's")
+def test_a_full_disk_is_said_to_be_full(tmp_path: Path) -> None:
+    write_tree(draw(), tmp_path)
+    command = [sys.executable, "-m", "anabranch", "checkpoint", str(tmp_path)]
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=False)
+    assert (done.returncode, done.stderr.splitlines()[:2]) == (
+        1,
+        ["No space left on device.", "  -> make room on that disk"],
+    )

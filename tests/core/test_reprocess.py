@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anabranch.cli.main import run_command
 from anabranch.core.errors import Misused, Refused
 from anabranch.core.ground import Ground
 from anabranch.core.instants import parse_instant
@@ -35,6 +40,8 @@ from anabranch.core.reprocess import (
     portions,
     whole_windows,
 )
+from anabranch.operate.journal import record_plan
+from anabranch.setup.project import open_project
 
 MINUTE = 60_000
 SEVEN = 1756969200000  # 2025-09-04T07:00Z
@@ -154,6 +161,22 @@ def test_a_long_plan_shows_what_changes_and_counts_the_rest() -> None:
     assert "    0999  none -> 2" in words
     assert "    and 980 more: --json shows them all" in words
     assert len(words) < 30
+
+
+def test_keys_and_values_of_anybody_cannot_act_on_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    browser = "\x1b[2J\x9b31m\u202exoferiF"
+    changes = changes_between(
+        [(json.dumps({"browser": browser}), '{"count":5}')], {json.dumps({"browser": browser}): "\x1b]0;"}
+    )
+    plan = ReprocessPlan("id", "p", "t\x1b", WINDOW, WINDOW, 1, "lake", 4, 2, 11, changes, GROUND)
+    record_plan(open_project(tmp_path), "id", "reprocess", asdict(plan))
+    for options in ([], ["--json"]):
+        assert run_command(["-C", str(tmp_path), "operations", "id", *options]) == 0
+        shown = capsys.readouterr().out
+        assert all(char.isprintable() or char == "\n" for char in shown)
+    assert json.loads(json.loads(shown)["plan"]["changes"][0]["key"])["browser"] == browser
+    assert run_command(["-C", str(tmp_path), "undo", "\x1b[2J", "--yes"]) == 2
+    assert "\x1b" not in capsys.readouterr().err
 
 
 def test_a_time_that_the_zone_skips_is_refused() -> None:

@@ -157,11 +157,6 @@ def test_the_plan_says_what_it_means() -> None:
     assert "nothing is deleted" in lines
 
 
-def test_hostile_names_cannot_act_on_a_screen() -> None:
-    made = plan(inventory_of(draw(), "/data/\x1b[2Jx"), 3, sink=Untouched("\x1b[31m"))
-    assert "\x1b" not in "".join(explain(made))
-
-
 def test_an_undo_is_the_same_files_the_other_way_round() -> None:
     inventory = inventory_of(draw())
     made = plan(inventory, 3, sink=TakeOut(ROWS))

@@ -66,6 +66,7 @@ def test_a_query_that_is_not_ours_must_be_said_to_be_stopped_and_its_sink_to_be_
     assert "a file sink keeps its own log of batches" in said
     assert desk.tree() == before
     assert desk.operations() == []
+    assert "There are none yet" in desk("operations")[1]
 
 
 def test_a_rewind_is_shown_carried_out_verified_and_undone_byte_for_byte(desk: Desk) -> None:
@@ -83,11 +84,18 @@ def test_a_rewind_is_shown_carried_out_verified_and_undone_byte_for_byte(desk: D
     [(operation, kind, outcome)] = desk.operations()
     assert (kind, outcome) == ("rewind", "done")
     assert f"anabranch undo {operation}" in said
+    _, said = desk("operations", operation)
+    assert "3 to 8 of 8 taken back" in said
+    assert "\nDone, 20" in said
+    assert "  verified: the newest commit is 2\n" in said
     assert desk("undo", operation, "--dry-run")[0] == 0
     code, said = desk("undo", operation, "--yes")
     assert code == 0
     assert desk.tree() == before
     assert [outcome for _, _, outcome in desk.operations()] == ["done", "undone"]
+    back = desk.operations()[0][0]
+    assert f"\nUndone by {back}, 20" in desk("operations", operation)[1]
+    assert "3 to 8 are put back" in desk("operations", back)[1]
     code, said = desk("undo", operation, "--yes")
     assert (code, "is undone already" in said) == (3, True)
     code, said = desk("undo", desk.operations()[0][0], "--yes")
@@ -216,6 +224,7 @@ def test_an_interrupted_rewind_is_resumed_or_taken_back(after: int, desk: Desk, 
         assert "[journal]" in said
         code, said = desk.rewind("--to-batch", "2", *FOREIGN, "--yes")
         assert (code, "an operation is not finished" in said) == (3, True)
+    assert f"Not finished: anabranch resume {operation} finishes it, anabranch undo" in desk("operations", operation)[1]
     code, said = desk("undo", operation, "--yes")
     assert (code, "Taken back" in said) == (0, True)
     assert desk.tree() == before

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.core.durations import format_duration, parse_duration_s
 from anabranch.core.errors import Misused
-from anabranch.core.harmless import harmless
+from anabranch.core.harmless import harmless, harmless_json
 from anabranch.core.instants import iso_utc, parse_instant
 from anabranch.core.nearest import did_you_mean, nearest
 from anabranch.core.pipeline import PIPELINES, find_pipeline
@@ -82,6 +84,13 @@ def test_harmless_text_has_nothing_that_acts_on_a_screen(text: str) -> None:
 
 def test_harmless_text_shows_what_was_there() -> None:
     assert harmless("a\x1b[31mb\n\u202ec") == "a\\x1b[31mb\\n\\u202ec"
+
+
+@given(st.dictionaries(st.text(), st.text() | st.lists(st.text())), st.sampled_from([None, 2]))
+def test_harmless_json_is_the_same_json(value: object, indent: int | None) -> None:
+    text = harmless_json(value, indent)
+    assert json.loads(text) == value
+    assert all(char.isprintable() or char == "\n" for char in text)
 
 
 def test_instants_are_utc_unless_they_say_otherwise() -> None:

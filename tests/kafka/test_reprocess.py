@@ -207,5 +207,5 @@ def test_killed_while_it_sends_it_is_resumed_and_the_latest_result_of_each_key_i
     latest = {key: record for key, record in latest_by_key(browsers.all()).items() if key in right}
     assert {key: record.value for key, record in latest.items()} == right
     assert {record.header("anabranch-operation") for record in latest.values()} == {operation["id"]}
-    receipt = json.loads(project.ok("operations", operation["id"]))["receipt"]
+    receipt = json.loads(project.ok("operations", operation["id"], "--json"))["receipt"]
     assert (receipt["planned"], receipt["acknowledged"]) == (BROWSERS, BROWSERS)

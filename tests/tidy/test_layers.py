@@ -147,6 +147,13 @@ def test_no_host_of_a_registry_and_no_foreign_address_is_named_anywhere() -> Non
         assert strangers == set(), f"{name} names {strangers}"
 
 
+def test_what_is_shown_is_made_harmless_in_one_place() -> None:
+    """Elsewhere only a stream's tables, which are harmless already, and values as they came, into a file."""
+    writes = re.compile(r"typer\.echo\(|(?<!\w)print\(|sys\.stdout\.(?:buffer\.)?write\(")
+    found = {str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") if writes.search(path.read_text(encoding="utf-8"))}
+    assert found <= {"cli/screen.py", "cli/live.py", "cli/records.py"}
+
+
 def test_no_table_is_read_through_python_by_threads_that_outlive_it() -> None:
     """deltalake's pyarrow scans abort Python at its exit, about one time in a hundred: world/delta_query.py."""
     assert [path.name for path in SOURCE.rglob("*.py") if ".to_pyarrow_" in path.read_text(encoding="utf-8")] == []

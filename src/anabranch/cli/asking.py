@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from anabranch.cli.screen import write_json
+from anabranch.cli.screen import write_json, write_line
 from anabranch.core.errors import Misused, Refused
 
 AsJson = Annotated[bool, typer.Option("--json", help="The plan as JSON.")]
@@ -21,7 +21,7 @@ def show(lines: Iterable[str], plan: dict[str, Any], as_json: bool) -> None:
         write_json(plan)
     else:
         for line in lines:
-            typer.echo(line)
+            write_line(line)
 
 
 def check_answer(yes: bool, dry_run: bool) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli.screen import cli_of, write_json
+from anabranch.cli.screen import cli_of, write_json, write_line
 
 app = typer.Typer(help="A real Kafka broker (KRaft, one node, loopback) for this project.", no_args_is_help=True)
 
@@ -66,7 +66,7 @@ def status(context: typer.Context, as_json: Annotated[bool, typer.Option("--json
             }
         )
     elif broker is None:
-        typer.echo("not running")
+        write_line("not running")
     else:
-        typer.echo(f"{'running' if running else 'does not answer'} on {broker.address}, process {broker.mark.pid}")
+        write_line(f"{'running' if running else 'does not answer'} on {broker.address}, process {broker.mark.pid}")
     raise typer.Exit(0 if running else 1)

@@ -100,30 +100,27 @@ def _encodable(value: Any) -> Any:
 def open_checkpoint(path: Path) -> Inventory:
     """The inventory of a directory that is a checkpoint, or why it is none."""
     from anabranch.core.errors import Failed, Misused
-    from anabranch.core.harmless import harmless
     from anabranch.world.checkpoint_tree import is_checkpoint, look
 
-    shown = harmless(str(path))
     try:
         if not path.is_dir():
             what = "is not a directory" if path.exists() else "is not there"
-            raise Misused(f"there is no checkpoint: {shown} {what}.", *_others(path))
+            raise Misused(f"there is no checkpoint: {path} {what}.", *_others(path))
         if not is_checkpoint(path):
-            raise Misused(f"{shown} is not a checkpoint: it has no offsets, commits or state in it.", *_others(path))
+            raise Misused(f"{path} is not a checkpoint: it has no offsets, commits or state in it.", *_others(path))
         return look(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise Failed(f"{shown} cannot be read: {reason}.", "look as the user that runs the query") from None
+        raise Failed(f"{path} cannot be read: {reason}.", "look as the user that runs the query") from None
 
 
 def _others(path: Path) -> list[str]:
     """Checkpoints nearby: below a directory that is none, or beside one that is missing (another sink of the pipeline)."""
-    from anabranch.core.harmless import harmless
     from anabranch.world.checkpoint_tree import is_checkpoint
 
     around = path if path.is_dir() else path.parent
     nearby = sorted(one for one in around.iterdir() if one.is_dir() and is_checkpoint(one)) if around.is_dir() else []
-    found = [f"anabranch checkpoint {harmless(str(one))}" for one in nearby[:5]]
+    found = [f"anabranch checkpoint {one}" for one in nearby[:5]]
     return found or ["anabranch pipelines lists the pipelines; one that has never run has no checkpoint"]
 
 

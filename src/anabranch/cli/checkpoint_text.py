@@ -1,13 +1,12 @@
-"""A checkpoint on a screen. All that comes from its files is made harmless here, once, where it is written."""
+"""A checkpoint on a screen."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from anabranch.cli.screen import write_table
+from anabranch.cli.screen import write_line, write_table
 from anabranch.core.checkpoint_report import (
     BatchView,
     OperatorView,
@@ -21,7 +20,6 @@ from anabranch.core.checkpoint_sources import SourceRange
 from anabranch.core.durations import format_duration
 from anabranch.core.finding import Finding
 from anabranch.core.findings import findings
-from anabranch.core.harmless import harmless
 from anabranch.core.inventory import Inventory
 from anabranch.core.possible import Verdict
 from anabranch.core.reach import Held
@@ -40,7 +38,7 @@ def write_checkpoint(inventory: Inventory, held: Held | None = None, *, every: b
     _write(inventory.path, _about(inventory), "")
     if shown:
         columns = ("batch", "planned", "watermark", "committed", "rows", "read", "rewind")
-        _table(columns, [_batch_row(view_batch(inventory, batch, held)) for batch in shown])
+        write_table(columns, [_batch_row(view_batch(inventory, batch, held)) for batch in shown])
         if len(shown) < len(inventory.batches):
             older = len(inventory.batches) - len(shown)
             _write(f"... and {older:,} older, from {inventory.batches[0]}: --all shows them.")
@@ -109,7 +107,7 @@ def _write_operators(inventory: Inventory) -> None:
         _write("No state.", "")
         return
     columns = ("operator", "name", "provider", "stores", "partitions", "versions", "snapshots", "size")
-    _table(columns, [_operator_row(view_operator(inventory, operator)) for operator in inventory.operators])
+    write_table(columns, [_operator_row(view_operator(inventory, operator)) for operator in inventory.operators])
     _write("")
 
 
@@ -173,7 +171,7 @@ def write_state(batch: int, rows: Sequence[Mapping[str, Any]], *, has_more: bool
     if not rows:
         _write(f"After batch {batch} the state is empty.")
         return
-    _table(list(rows[0]), [[_cut(_plain(value)) for value in row.values()] for row in rows])
+    write_table(list(rows[0]), [[_cut(_plain(value)) for value in row.values()] for row in rows])
     _write("", f"State after batch {batch}" + (f": the first {len(rows):,} rows, --limit shows more." if has_more else "."))
 
 
@@ -191,10 +189,6 @@ def _cut(text: str) -> str:
     return text if len(text) <= _WIDTH else text[: _WIDTH - 3] + "..."
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    write_table(columns, [[harmless(cell) for cell in row] for row in rows])
-
-
 def _write(*lines: str) -> None:
     for line in lines:
-        sys.stdout.write(harmless(line) + "\n")
+        write_line(line)

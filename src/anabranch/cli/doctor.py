@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli.screen import cli_of, write_json
+from anabranch.cli.screen import cli_of, write_json, write_line
 
 _MARKS = {"ok": "ok  ", "slow": "note", "bad": "BAD "}
 
@@ -26,7 +26,7 @@ def doctor(context: typer.Context, as_json: Annotated[bool, typer.Option("--json
         write_json([asdict(finding) for finding in findings])
     else:
         for finding in findings:
-            typer.echo(f"{_MARKS[finding.level]}  {finding.check}: {finding.fact}")
+            write_line(f"{_MARKS[finding.level]}  {finding.check}: {finding.fact}")
             if finding.remedy and finding.level != "ok":
-                typer.echo(f"      -> {finding.remedy}")
+                write_line(f"      -> {finding.remedy}")
     raise typer.Exit(1 if any(finding.level == "bad" for finding in findings) else 0)

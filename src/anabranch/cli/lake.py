@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli.screen import cli_of, write_json, write_table
+from anabranch.cli.screen import cli_of, write_json, write_line, write_table
 from anabranch.core.harmless import harmless
 
 app = typer.Typer(help="Rows, files and offsets of the lake.", invoke_without_command=True)
@@ -30,7 +30,7 @@ def lake(context: typer.Context, as_json: AsJson = False) -> None:
         write_json(asdict(state))
         return
     offsets = [
-        f"{harmless(topic)} {partition}: {first}..{end}"
+        f"{topic} {partition}: {first}..{end}"
         for topic, partitions in state.offsets.items()
         for partition, (first, end) in partitions.items()
     ]
@@ -85,14 +85,14 @@ def problems(
         write_json({"counts": counts, "records": records})
         return
     if not counts:
-        which = "a problem" if reason is None else f"the problem {harmless(reason)!r}"
+        which = "a problem" if reason is None else f"the problem {reason!r}"
         cli.say(f"No record of the lake has {which}.")
         return
     write_table(("records", "problem"), [(f"{count:,}", name) for name, count in counts.items()])
     for problem in shown:
-        where = f"{harmless(problem.topic)} {problem.partition}:{problem.offset}"
+        where = f"{problem.topic} {problem.partition}:{problem.offset}"
         text = _text(problem.value)
-        typer.echo(f"{where}  {problem.reason}  {'(null)' if text is None else harmless(text)[:_SHOWN_CHARACTERS]}")
+        write_line(f"{where}  {problem.reason}  {'(null)' if text is None else harmless(text)[:_SHOWN_CHARACTERS]}")
 
 
 def _text(value: bytes | None) -> str | None:

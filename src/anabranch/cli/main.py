@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -26,8 +27,9 @@ from anabranch.cli import (
     status,
     topics,
 )
-from anabranch.cli.screen import Cli
-from anabranch.core.errors import AnabranchError
+from anabranch.cli.screen import Cli, write_line
+from anabranch.core.errors import AnabranchError, Failed
+from anabranch.core.harmless import harmless_lines
 
 app = typer.Typer(
     help=anabranch.__doc__,
@@ -61,7 +63,7 @@ app.command()(config.config)
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"anabranch {anabranch.__version__}")
+        write_line(f"anabranch {anabranch.__version__}")
         raise typer.Exit
 
 
@@ -103,12 +105,28 @@ def run_command(arguments: list[str]) -> int:
     except Exception as error:
         if debug:
             traceback.print_exc()
+        if isinstance(error, OSError) and error.errno in _ROOM_OR_RIGHT:
+            return _tell(str(_of_the_system(error)), Failed.exit_code)
         fact = f"something unforeseen happened: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         return _tell(f"{fact}\n  -> the same command with --debug shows where", 1)
 
 
+# What the system may refuse to anybody who writes, and what helps.
+_NO_ROOM, _NO_RIGHT = "make room on that disk", "see that you may write there"
+_ROOM_OR_RIGHT = {
+    errno.ENOSPC: _NO_ROOM, errno.EDQUOT: _NO_ROOM,
+    errno.EACCES: _NO_RIGHT, errno.EPERM: _NO_RIGHT, errno.EROFS: _NO_RIGHT,
+}  # fmt: skip
+
+
+def _of_the_system(error: OSError) -> Failed:
+    where = f": {error.filename}" if error.filename else ""
+    again = "then the same command again; what was begun and is not finished: anabranch operations"
+    return Failed(f"{error.strerror}{where}.", _ROOM_OR_RIGHT[error.errno or 0], again)
+
+
 def _tell(text: str, code: int) -> int:
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{harmless_lines(text)}\n")
     return code
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -71,13 +72,45 @@ def operations(
     from anabranch.operate.journal import find_operation
     from anabranch.operate.journal import operations as all_operations
 
-    project = cli_of(context).project()
-    found = [find_operation(project, operation_id)] if operation_id else list(all_operations(project))
-    if as_json or operation_id:
-        write_json([asdict(operation) for operation in found] if operation_id is None else asdict(found[0]))
+    cli = cli_of(context)
+    project = cli.project()
+    if operation_id is not None:
+        operation = find_operation(project, operation_id)
+        show([*_plan_words(operation), *_receipt_words(operation)], asdict(operation), as_json)
         return
-    rows = [(one.id, one.kind, str(one.plan.get("pipeline") or one.plan.get("checkpoint")), one.state) for one in found]
-    write_table(("operation", "kind", "pipeline", "state"), rows)
+    found = list(all_operations(project))
+    if as_json:
+        write_json([asdict(operation) for operation in found])
+    elif not found:
+        cli.say("There are none yet: rewind, undo and reprocess are operations.")
+    else:
+        rows = [(one.id, one.kind, str(one.plan.get("pipeline") or one.plan.get("checkpoint")), one.state) for one in found]
+        write_table(("operation", "kind", "pipeline", "state"), rows)
+
+
+def _plan_words(operation: Operation) -> Iterable[str]:
+    from anabranch.core.reprocess import explain
+    from anabranch.core.rewind_text import explain_shift
+    from anabranch.operate.reprocess import plan_from_record
+    from anabranch.operate.take_back import plan_of
+
+    if operation.kind == "reprocess":
+        return explain(plan_from_record(operation.plan))
+    return explain_shift(plan_of(operation))
+
+
+def _receipt_words(operation: Operation) -> Iterator[str]:
+    receipt = operation.receipt
+    if receipt is None:
+        or_back = "" if operation.kind == "reprocess" else f", anabranch undo {operation.id} takes it back"
+        yield f"Not finished: anabranch resume {operation.id} finishes it{or_back}."
+        return
+    by = f" by {receipt['by']}" if "by" in receipt else ""
+    yield f"{operation.state.capitalize()}{by}, {receipt['at']}"
+    if "acknowledged" in receipt:
+        yield f"  {receipt['acknowledged']} of {receipt['planned']} results acknowledged"
+    for what, holds in receipt.get("verified", ()):
+        yield f"  {'verified' if holds else 'DOES NOT HOLD'}: {what}"
 
 
 def resume(
@@ -98,20 +131,19 @@ def resume(
     operation = find_operation(project, operation_id)
     if operation.receipt is not None:
         raise Refused(f"{operation_id} has finished: there is nothing to resume.", f"anabranch operations {operation_id}")
+    show(_plan_words(operation), operation.plan, False)
+    if dry_run:
+        return
     if operation.kind == "reprocess":
-        _resume_reprocess(cli, project, operation, yes, dry_run)
+        _resume_reprocess(cli, project, operation, yes)
     else:
-        resume_shift(cli, project, operation, yes, dry_run)
+        resume_shift(cli, project, operation, yes)
 
 
-def _resume_reprocess(cli: Cli, project: Project, operation: Operation, yes: bool, dry_run: bool) -> None:
-    from anabranch.core.reprocess import explain
+def _resume_reprocess(cli: Cli, project: Project, operation: Operation, yes: bool) -> None:
     from anabranch.operate.reprocess import plan_from_record
 
     plan = plan_from_record(operation.plan)
-    show(explain(plan), asdict(plan), False)
-    if dry_run:
-        return
     confirm(yes, f"Send {len(plan.changes)} results to {plan.topic}?")
     _apply(cli, project, plan)
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch.cli.screen import cli_of
+from anabranch.cli.screen import cli_of, write_line
 from anabranch.cli.topics import topics_of
 from anabranch.core.errors import Misused
-from anabranch.core.harmless import harmless
+from anabranch.core.harmless import harmless_json
 
 if TYPE_CHECKING:
     from anabranch.world.records import Received
@@ -132,9 +132,9 @@ def consume(
     on_screen = sys.stdout.isatty()
     for received in read_records(topics_of(cli_of(context)), topic, follow=follow):
         if as_json:
-            sys.stdout.write(json.dumps(_as_json(received), ensure_ascii=False) + "\n")
+            sys.stdout.write(harmless_json(_as_json(received)) + "\n")
         elif on_screen:
-            sys.stdout.write(harmless(_text(received.value) or "") + "\n")
+            write_line(_text(received.value) or "")
         else:
             sys.stdout.buffer.write((received.value or b"") + b"\n")
         if follow:

@@ -109,18 +109,11 @@ def undo(
     _carry_out(cli, project, made)
 
 
-def resume_shift(cli: Cli, project: Project, operation: Operation, yes: bool, dry_run: bool) -> None:
-    from anabranch.core.records import as_record
-    from anabranch.core.rewind import RewindPlan
-    from anabranch.core.rewind_text import explain, explain_undo
+def resume_shift(cli: Cli, project: Project, operation: Operation, yes: bool) -> None:
     from anabranch.operate.take_back import plan_of
 
-    made = plan_of(operation)
-    show(explain(made) if isinstance(made, RewindPlan) else explain_undo(made), as_record(made), False)
-    if dry_run:
-        return
     confirm(yes, f"Finish {operation.id}?")
-    _carry_out(cli, project, made)
+    _carry_out(cli, project, plan_of(operation))
 
 
 def _carry_out(cli: Cli, project: Project, made: Plan) -> None:

@@ -1,8 +1,10 @@
-"""What a person sees: data on stdout, talk on stderr, progress on whatever takes more than a second."""
+"""What a person sees: data on stdout, talk on stderr, progress on whatever takes more than a second.
+
+Whatever is written goes through here, and is made harmless here: names, keys and values may come from anybody.
+"""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
+
+from anabranch.core.harmless import harmless, harmless_json, harmless_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,7 +43,7 @@ class Cli:
 
     def say(self, text: str) -> None:
         if not self.quiet:
-            stderr().print(text, highlight=False, markup=False, soft_wrap=True)
+            stderr().print(harmless_lines(text), highlight=False, markup=False, soft_wrap=True)
 
     @contextmanager
     def busy(self, what: str) -> Iterator[None]:
@@ -90,12 +94,16 @@ def stderr() -> Console:
 
 
 def write_json(value: object) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    sys.stdout.write(harmless_json(value, indent=2) + "\n")
+
+
+def write_line(text: str) -> None:
+    sys.stdout.write(harmless(text) + "\n")
 
 
 def write_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Left-aligned columns, two spaces between them: readable on a screen, and by `awk`."""
-    table = [list(columns), *(list(row) for row in rows)]
+    table = [[harmless(cell) for cell in row] for row in (columns, *rows)]
     widths = [max(len(row[i]) for row in table) for i in range(len(columns))]
     for row in table:
-        sys.stdout.write("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n")
+        write_line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

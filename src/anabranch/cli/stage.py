@@ -15,8 +15,7 @@ from shlex import join
 from time import monotonic
 from typing import TypeVar
 
-import typer
-
+from anabranch.cli.screen import write_line
 from anabranch.core.errors import Failed
 
 _PATIENCE_S = 120.0
@@ -34,7 +33,7 @@ class Stage:
         return self.directory / "ledger.jsonl"
 
     def tell(self, text: str) -> None:
-        typer.echo(text)
+        write_line(text)
         sys.stdout.flush()
 
     def configure(self) -> None:

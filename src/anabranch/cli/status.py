@@ -44,13 +44,14 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     """
     from anabranch.operate.status import status_of
 
-    found = status_of(cli_of(context).project())
+    cli = cli_of(context)
+    found = status_of(cli.project())
     if as_json:
         write_json(asdict(found))
         return
     columns = ("pipeline", "sink", "state", "batch", "watermark", "lag", "records", "problems")
     write_table(columns, [_status_row(one) for one in found.pipelines])
-    typer.echo(f"kafka: {found.kafka}", err=True)
+    cli.say(f"kafka: {found.kafka}")
 
 
 def _status_row(one: PipelineStatus) -> tuple[str, ...]:

@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+import json
+
 
 def harmless(text: str) -> str:
     """Every character that is not printable (control, format, private, unassigned) as an escape; a tab stays."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() or char == "\t" else _escape(char) for char in text)
+
+
+def harmless_lines(text: str) -> str:
+    """Where its lines are ours."""
+    return "\n".join(map(harmless, text.split("\n")))
+
+
+def harmless_json(value: object, indent: int | None = None) -> str:
+    """The same JSON: what is not printable is in its strings, and is escaped there."""
+    lines = json.dumps(value, ensure_ascii=False, indent=indent).split("\n")
+    return "\n".join(line if line.isprintable() else _escaped_in_json(line) for line in lines)
+
+
+def _escaped_in_json(line: str) -> str:
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in line)
 
 
 def _escape(char: str) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from anabranch.core.checkpoint_report import instant
-from anabranch.core.harmless import harmless
 from anabranch.core.rewind import RewindPlan
 from anabranch.core.shift import PutBack, Rows, Shift, SinkPart, TakeOut, Untouched
 from anabranch.core.sizes import human_bytes
@@ -17,8 +16,8 @@ _MOST_PARTITIONS = 8
 
 def explain(plan: RewindPlan) -> Iterator[str]:
     name = plan.pipeline or "a checkpoint that is not of this project"
-    yield f"Rewind {harmless(name)} to batch {plan.batch} ({_how(plan)})   {plan.shift.operation}"
-    yield f"  checkpoint  {harmless(plan.checkpoint)}"
+    yield f"Rewind {name} to batch {plan.batch} ({_how(plan)})   {plan.shift.operation}"
+    yield f"  checkpoint  {plan.checkpoint}"
     yield f"  batches     {_span(plan.batch, plan.newest)} of {plan.newest} taken back: they run again"
     yield f"  watermark   {_time(plan.watermark_ms)} -> {_time(plan.watermark_after_ms)}"
     yield from _offsets(plan)
@@ -28,17 +27,21 @@ def explain(plan: RewindPlan) -> Iterator[str]:
         yield f"  state       version {plan.batch} is what batch {plan.batch} begins with; set aside: {versions}"
     size = human_bytes(plan.bytes)
     yield f"  files       {_files(plan.shift)}, {size}, set aside under {plan.shift.aside}; nothing is deleted"
-    yield f"  sink        {harmless(sink_words(plan.shift.sink))}"
+    yield f"  sink        {sink_words(plan.shift.sink)}"
     for note in plan.notes:
-        yield f"  note        {harmless(note)}"
+        yield f"  note        {note}"
+
+
+def explain_shift(plan: RewindPlan | UndoPlan) -> Iterator[str]:
+    return explain(plan) if isinstance(plan, RewindPlan) else explain_undo(plan)
 
 
 def explain_undo(plan: UndoPlan) -> Iterator[str]:
     yield f"Undo {plan.of}   {plan.shift.operation}"
-    yield f"  checkpoint  {harmless(plan.checkpoint)}"
+    yield f"  checkpoint  {plan.checkpoint}"
     yield f"  batches     {_span(plan.batch, plan.newest)} are put back as they were before the rewind"
     yield f"  files       {_files(plan.shift)} moved back from {plan.shift.aside}"
-    yield f"  sink        {harmless(sink_words(plan.shift.sink))}"
+    yield f"  sink        {sink_words(plan.shift.sink)}"
 
 
 def sink_words(part: SinkPart) -> str:
@@ -76,9 +79,7 @@ def _offsets(plan: RewindPlan) -> Iterator[str]:
     for topic, held in plan.offsets.items():
         parts = [f"{partition}: {now} -> {then}" for partition, (now, then) in held.items()]
         more = f"  and {len(parts) - _MOST_PARTITIONS} more" if len(parts) > _MOST_PARTITIONS else ""
-        yield harmless(
-            f"  offsets     {topic}  " + "  ".join(parts[:_MOST_PARTITIONS]) + more + (f"   ({rows})" if rows else "")
-        )
+        yield f"  offsets     {topic}  " + "  ".join(parts[:_MOST_PARTITIONS]) + more + (f"   ({rows})" if rows else "")
 
 
 def _files(shift: Shift) -> str:
