@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from anabranch.core.errors import Misused
 from anabranch.core.harmless import harmless, harmless_json
 from anabranch.core.instants import iso_utc, parse_instant
 from anabranch.core.nearest import did_you_mean, nearest
+from anabranch.core.origin import given_and_corrected, operation_headers, stream_headers
 from anabranch.core.pipeline import PIPELINES, find_pipeline
 from anabranch.core.secrets import HIDDEN, is_secret, shown
 
@@ -75,6 +77,32 @@ def test_a_secret_is_never_shown(name: str) -> None:
 def test_what_is_no_secret_is_shown_without_the_password_in_its_address() -> None:
     assert shown("kafka.bootstrap_servers", "host:9092") == "host:9092"
     assert "hunter2" not in shown("some.address", "https://me:hunter2@host/")
+
+
+@dataclass(frozen=True)
+class Given:
+    key_text: str
+    headers: dict[str, str]
+
+    def header(self, name: str) -> str | None:
+        return self.headers.get(name)
+
+
+def test_results_that_were_corrected_are_those_whose_last_word_is_not_the_streams() -> None:
+    corrected = operation_headers("p", "reprocess", "op")
+    results = [
+        Given("early", stream_headers("p", 2)),
+        Given("early", corrected),
+        Given("kept", stream_headers("p", 3)),
+        Given("again", stream_headers("p", 3)),
+        Given("again", corrected),
+        Given("again", stream_headers("p", 4)),
+        Given("corrected", stream_headers("p", 4)),
+        Given("another's", stream_headers("q", 4)),
+        Given("nobody's", {}),
+        Given("corrected", corrected),
+    ]
+    assert given_and_corrected(results, "p", 3) == ({"kept", "again", "corrected"}, {"corrected"})
 
 
 @given(st.text())

@@ -107,6 +107,8 @@ def test_seed_002_closed_windows_reach_the_topic_and_every_record_the_lake(seed:
     _reprocess_beside_the_stream(seed, running, counts)
     seed.ok("stop", "visits-lake", "visits-counter")
     assert running.await_end() == 0
+    taken_back = seed.ok("rewind", "visits-counter", "--to-batch", "0", "--dry-run")
+    assert "(2 keys; corrected since: 1, which they write over: reprocess again afterwards)" in taken_back
 
     # The two late ones are in the lake, and in no window of the stream.
     records = [json.loads(line) for line in seed.ok("consume", "visits_counter", "--json").splitlines()]

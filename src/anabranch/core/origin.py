@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Protocol
+
 PIPELINE = "anabranch-pipeline"
 ORIGIN = "anabranch-origin"
 BATCH = "anabranch-batch"
 OPERATION = "anabranch-operation"
+
+
+class Result(Protocol):
+    """A result on a topic."""
+
+    @property
+    def key_text(self) -> str: ...
+    def header(self, name: str) -> str | None: ...
+
+
+def given_and_corrected(results: Iterable[Result], pipeline: str, batch: int) -> tuple[set[str], set[str]]:
+    """The keys that the stream's batches gave, from this one on; and those of them that an operation has corrected since."""
+    given: set[str] = set()
+    corrected: set[str] = set()
+    for result in (result for result in results if result.header(PIPELINE) == pipeline):
+        number = result.header(BATCH) or ""
+        if result.header(ORIGIN) != "stream":
+            corrected.add(result.key_text)
+        elif number.isdecimal() and int(number) >= batch:
+            given.add(result.key_text)
+            corrected.discard(result.key_text)
+    return given, given & corrected
 
 
 def stream_headers(pipeline: str, batch: int) -> dict[str, str]:

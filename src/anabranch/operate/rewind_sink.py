@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 from anabranch.core.errors import Refused
 from anabranch.core.inventory import Inventory
 from anabranch.core.kafka_starts import read_so_far, start_of
-from anabranch.core.origin import BATCH, ORIGIN, PIPELINE
+from anabranch.core.origin import given_and_corrected
 from anabranch.core.pipeline import Console, Pipeline, Table, Topic
 from anabranch.core.shift import Pairs, Rows, SinkPart, TakeOut, Untouched
 
@@ -76,13 +76,9 @@ def _keys(topic: str, batch: int, pipeline: Pipeline, topics: Topics) -> str:
         return f" (not counted: it holds {held:,} records)"
     from anabranch.world.records import read_records
 
-    found: set[str] = set()
-    for record in read_records(topics, topic, follow=False):
-        number = record.header(BATCH) or ""
-        is_ours = record.header(PIPELINE) == pipeline.name and record.header(ORIGIN) == "stream"
-        if is_ours and number.isdecimal() and int(number) >= batch:
-            found.add(record.key_text)
-    return f" ({len(found):,} keys)"
+    given, corrected = given_and_corrected(read_records(topics, topic, follow=False), pipeline.name, batch)
+    lost = f"; corrected since: {len(corrected):,}, which they write over: reprocess again afterwards" if corrected else ""
+    return f" ({len(given):,} keys{lost})"
 
 
 def _table_part(name: str, path: str, inventory: Inventory, batch: int, operation: str) -> SinkPart:
