@@ -233,6 +233,16 @@ def test_an_interrupted_rewind_is_resumed_or_taken_back(after: int, desk: Desk, 
     assert (code, "was taken back before it finished" in said) == (3, True)
 
 
+def test_what_was_set_aside_and_is_gone_cannot_be_undone_and_no_fence_is_raised(desk: Desk) -> None:
+    assert desk.rewind("--to-batch", "3", *FOREIGN, "--yes")[0] == 0
+    [(operation, _, _)] = desk.operations()
+    after = desk.tree()
+    (desk.checkpoint / "_rewind" / operation / "commits" / "7").unlink()
+    code, said = desk("undo", operation, "--yes")
+    assert (code, f"it set aside 1 are gone, _rewind/{operation}/commits/7 for one" in said) == (3, True)
+    assert desk.tree() == after
+
+
 def test_two_operations_never_work_on_one_checkpoint_at_once(desk: Desk, interrupted: Callable[[int], str]) -> None:
     operation = interrupted(10)
     before = desk.tree()

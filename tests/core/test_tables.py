@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from threading import Event
 
 import pyarrow as pa
 import pytest
@@ -10,19 +14,20 @@ from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from anabranch.core.errors import Failed
 from anabranch.core.shift import Rows
+from anabranch.world.delta_query import in_turn
 from anabranch.world.tables import DeltaTables, check_rows_are_kept, look_at_table, newest_batch
+from tests.harness import PATIENCE_S
 
 QUERY = "2d01b0bc-d1c6-4e4b-b0cf-21b6155f3c1a"
+TOPIC = "it's"
 
 
 @pytest.fixture
 def rows(tmp_path: Path) -> Rows:
     """A table of ten records that a query wrote with its batches 0 to 4; those from offset 6 on are to go."""
     table = str(tmp_path / "table")
-    records = {"topic": ["it's"] * 10, "partition": pa.array([0] * 10, pa.int32()), "offset": pa.array(range(10), pa.int64())}
-    write_deltalake(table, pa.table(records), commit_properties=CommitProperties(app_transactions=[Transaction(QUERY, 4)]))
-    ranges = {"it's": {"0": (6, 10)}}
-    return Rows(table, "a-rewind", QUERY, ranges, count=4, version=0, newest=4, set_back_to=2)
+    append(table, TOPIC, *range(10))
+    return Rows(table, "a-rewind", QUERY, {TOPIC: {"0": (6, 10)}}, count=4, version=0, newest=4, set_back_to=2)
 
 
 def offsets(rows: Rows) -> list[int]:
@@ -37,6 +42,37 @@ def test_rows_go_and_come_back_with_the_querys_transaction_however_often_each_is
     for _ in range(2):
         DeltaTables().put_back(rows)
         assert (offsets(rows), newest_batch(rows.table, QUERY)) == ([*range(10)], 4)
+
+
+def test_rows_go_and_come_back_while_another_writes_and_puts_files_together(rows: Rows) -> None:
+    enough, written = Event(), 0
+
+    def work() -> None:
+        nonlocal written
+        while not enough.is_set():
+            written += 1
+            in_turn(rows.table, partial(append, rows.table, "another's", -written))
+            in_turn(rows.table, lambda: DeltaTable(rows.table).optimize.compact())
+
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(work)
+        try:
+            for number in range(8):
+                again = replace(rows, rewind=f"rewind {number}", version=DeltaTable(rows.table).version())
+                DeltaTables().take_out(again)
+                assert (offsets(rows)[-1], newest_batch(rows.table, QUERY)) == (5, 2)
+                DeltaTables().put_back(again)
+        finally:
+            enough.set()
+        working.result(PATIENCE_S)
+    assert offsets(rows) == [*range(-written, 0), *range(10)]
+
+
+def append(table: str, topic: str, *offsets: int) -> None:
+    held = len(offsets)
+    records = {"topic": [topic] * held, "partition": pa.array([0] * held, pa.int32()), "offset": pa.array(offsets, pa.int64())}
+    properties = CommitProperties(app_transactions=[Transaction(QUERY, 4)]) if topic == TOPIC else None
+    write_deltalake(table, pa.table(records), mode="append", commit_properties=properties)
 
 
 def test_what_a_vacuum_removed_cannot_be_put_back_and_that_is_said_before_anything_moves(rows: Rows) -> None:

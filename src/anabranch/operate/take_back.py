@@ -92,6 +92,7 @@ def undo_plan(project: Project, operation: Operation) -> UndoPlan:
     if (later := next((one for one in operations(project) if _follows(one, operation)), None)) is not None:
         raise Refused(f"{later.id} came after it on the same checkpoint.", f"anabranch undo {later.id}   first")
     plan = plan_undo(rewind, _look(rewind), new_operation_id("undo"))
+    _check_set_aside(plan)
     _check_table(rewind)
     return plan
 
@@ -101,6 +102,17 @@ def _follows(one: Operation, operation: Operation) -> bool:
     if one.kind != "rewind" or one.state != "done" or one.plan["checkpoint"] != operation.plan["checkpoint"]:
         return False
     return bool(one.plan["shift"]["before"] == operation.plan["shift"]["after"])
+
+
+def _check_set_aside(plan: UndoPlan) -> None:
+    """Whoever needs the space may have removed it."""
+    storage = DirectoryStorage(Path(plan.checkpoint))
+    gone = [source for source, _ in plan.shift.moves if not storage.holds(source)]
+    if gone:
+        raise Refused(
+            f"{plan.of} cannot be undone: of the files that it set aside {len(gone):,} are gone, {gone[0]} for one.",
+            "put them back there; or leave it: the checkpoint is whole as the rewind left it",
+        )
 
 
 def _check_table(rewind: RewindPlan) -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from anabranch.core.errors import Failed
-from anabranch.world.delta_query import ask, moment, open_table, readable, text
+from anabranch.world.delta_query import ask, in_turn, moment, open_table, readable, text
 
 
 @dataclass(frozen=True)
@@ -155,8 +155,12 @@ def _hour(file: dict[str, Any]) -> int | None:
 
 def compact_lake(path: Path) -> tuple[int, int]:
     """Small files into few: how many there were, and are. The rows stay as they are."""
-    table = open_lake(path)
-    before = len(table.file_uris())
-    with readable(path):
-        table.optimize.compact()
-    return before, len(table.file_uris())
+    before = len(open_lake(path).file_uris())
+
+    def compact() -> DeltaTable:
+        table = open_lake(path)
+        with readable(path):
+            table.optimize.compact()
+        return table
+
+    return before, len(in_turn(path, compact).file_uris())

@@ -15,7 +15,7 @@ from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from anabranch.core.errors import Failed
 from anabranch.core.shift import Pairs, Rows
-from anabranch.world.delta_query import ask, open_table, text
+from anabranch.world.delta_query import ask, in_turn, open_table, text
 
 _REWIND, _STEP = "anabranch-rewind", "anabranch-step"
 # What tells a record of Kafka: a table without them cannot be taken back by offsets.
@@ -84,25 +84,33 @@ def check_rows_are_kept(rows: Rows) -> None:
 
 class DeltaTables:
     def take_out(self, rows: Rows) -> None:
-        table = _open(rows.table)
-        if _place(table, rows) == "out":
-            return
-        properties = _properties(rows, rows.set_back_to, "out")
-        deleted = table.delete(_predicate(rows.ranges), commit_properties=properties)
-        if deleted["num_deleted_rows"] == 0:
-            # A delete of nothing makes no commit, and so sets no transaction.
-            _set_transaction(_open(rows.table), properties)
+        in_turn(rows.table, lambda: _take_out(rows))
 
     def put_back(self, rows: Rows) -> None:
-        table = _open(rows.table)
-        if _place(table, rows) == "in":
-            return
-        removed = _removed(rows)
-        properties = _properties(rows, rows.newest, "in")
-        if removed.num_rows == 0:
-            _set_transaction(table, properties)
-            return
-        write_deltalake(table, removed, mode="append", commit_properties=properties)
+        in_turn(rows.table, lambda: _put_back(rows))
+
+
+def _take_out(rows: Rows) -> None:
+    table = _open(rows.table)
+    if _place(table, rows) == "out":
+        return
+    properties = _properties(rows, rows.set_back_to, "out")
+    deleted = table.delete(_predicate(rows.ranges), commit_properties=properties)
+    if deleted["num_deleted_rows"] == 0:
+        # A delete of nothing makes no commit, and so sets no transaction.
+        _set_transaction(_open(rows.table), properties)
+
+
+def _put_back(rows: Rows) -> None:
+    table = _open(rows.table)
+    if _place(table, rows) == "in":
+        return
+    removed = _removed(rows)
+    properties = _properties(rows, rows.newest, "in")
+    if removed.num_rows == 0:
+        _set_transaction(table, properties)
+        return
+    write_deltalake(table, removed, mode="append", commit_properties=properties)
 
 
 def _place(table: DeltaTable, rows: Rows) -> Place:
