@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from anabranch.cli.main import run_command
+from anabranch.core.checkpoint_log import FENCE
+from anabranch.core.pipeline import find_pipeline
 from anabranch.core.rewind import plan_from_json
-from anabranch.core.shift import NoTables
+from anabranch.core.shift import JOURNAL, NoTables
 from anabranch.operate.journal import record_plan
 from anabranch.operate.shifting import Shifting, under_way
 from anabranch.setup.project import open_project
@@ -223,7 +225,7 @@ def test_an_interrupted_rewind_is_resumed_or_taken_back(after: int, desk: Desk, 
         assert "[fence]" in said
         assert "[journal]" in said
         code, said = desk.rewind("--to-batch", "2", *FOREIGN, "--yes")
-        assert (code, "an operation is not finished" in said) == (3, True)
+        assert (code, f"it cannot be rewound: {operation} is not finished" in said) == (3, True)
     assert f"Not finished: anabranch resume {operation} finishes it, anabranch undo" in desk("operations", operation)[1]
     code, said = desk("undo", operation, "--yes")
     assert (code, "Taken back" in said) == (0, True)
@@ -231,6 +233,18 @@ def test_an_interrupted_rewind_is_resumed_or_taken_back(after: int, desk: Desk, 
     assert desk.operations()[0][2] == "taken back"
     code, said = desk("undo", operation, "--yes")
     assert (code, "was taken back before it finished" in said) == (3, True)
+
+
+@pytest.mark.parametrize("pipeline", ["visits-counter", "visits-lake"])
+def test_what_lies_behind_a_fence_is_neither_read_nor_recomputed(pipeline: str, desk: Desk) -> None:
+    project = open_project(desk.project)
+    fenced = {"offsets/9": f"{FENCE}\n", JOURNAL: json.dumps({"shift": {"operation": "op"}})}
+    write_tree(draw() | fenced, project.checkpoint(project.pipeline(find_pipeline(pipeline))))
+    window = ("--from", "2025-09-11T15:00", "--to", "2025-09-11T15:10", "--dry-run")
+    for command in (["reprocess", "visits-counter", *window], ["checkpoint", pipeline, "--state"]):
+        code, said = desk(*command)
+        assert (code, ": op is not finished" in said, "anabranch resume op" in said) == (3, True, True)
+    assert "stopped, op not finished" in desk("status")[1]
 
 
 def test_what_was_set_aside_and_is_gone_cannot_be_undone_and_no_fence_is_raised(desk: Desk) -> None:

@@ -69,7 +69,9 @@ def _write_state(
     from anabranch.cli.checkpoint_text import write_state
     from anabranch.operate.spark import new_log_file, open_session
     from anabranch.operate.state import check_batch_has_state, state_rows
+    from anabranch.operate.unfinished import check_not_fenced
 
+    check_not_fenced(subject.path, "its state cannot be read")
     wanted, log_file = check_batch_has_state(inventory, batch), new_log_file(project, "state")
     session = open_session(project, cli, log_file, debug=cli.debug)
     try:

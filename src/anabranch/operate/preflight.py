@@ -6,19 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from anabranch.core.checkpoint_log import FENCE
 from anabranch.core.errors import Refused
 from anabranch.core.pipeline import Pipeline, Topic
 from anabranch.core.reach import out_of_reach
 from anabranch.operate.code import code_of
-from anabranch.operate.shifting import under_way
+from anabranch.operate.unfinished import check_not_fenced
 from anabranch.world.checkpoints import Checkpoint
 from anabranch.world.facts import CheckpointFacts, read_facts, write_facts
-from anabranch.world.storage import DirectoryStorage
 from anabranch.world.topics import TopicInfo, Topics
-
-# A fence is one short line; an entry of the log may be large, and is none.
-_FENCE_BYTES = 64 << 10
 
 
 def check_start(pipeline: Pipeline, checkpoint: Path, topics: Topics, shuffle_partitions: str) -> None:
@@ -26,7 +21,8 @@ def check_start(pipeline: Pipeline, checkpoint: Path, topics: Topics, shuffle_pa
     reach = topics.reach(pipeline.source_topic)
     topic_id = topics.topic_id(pipeline.source_topic)
     now = CheckpointFacts(pipeline.source_topic, topic_id, pipeline.window_s, pipeline.watermark_s, shuffle_partitions)
-    _check_no_operation(pipeline, checkpoint)
+    # Spark would fail on the fence too, in words that say nothing of it.
+    check_not_fenced(checkpoint, f"{pipeline.name} cannot start")
     codes = _check_facts(pipeline, checkpoint, now)
     start = Checkpoint(checkpoint).next_start()
     if gone := list(out_of_reach(start, {pipeline.source_topic: reach})):
@@ -35,20 +31,6 @@ def check_start(pipeline: Pipeline, checkpoint: Path, topics: Topics, shuffle_pa
             _set_aside(checkpoint),
         )
     write_facts(checkpoint, replace(now, codes={code_of(pipeline): _next_batch(checkpoint), **codes}))
-
-
-def _check_no_operation(pipeline: Pipeline, checkpoint: Path) -> None:
-    """Spark would fail on the fence too, in words that say nothing of it."""
-    storage = DirectoryStorage(checkpoint)
-    planned = Checkpoint(checkpoint).planned_batches()
-    newest = storage.read(f"offsets/{planned[-1]}", _FENCE_BYTES) if planned else None
-    if newest is not None and newest.startswith(FENCE.encode()):
-        operation = under_way(storage) or "an operation"
-        raise Refused(
-            f"{pipeline.name} cannot start: {operation} on its checkpoint is not finished.",
-            f"anabranch resume {operation}   finishes it",
-            f"anabranch undo {operation}   takes it back",
-        )
 
 
 def _next_batch(checkpoint: Path) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from anabranch.core.errors import Refused
 from anabranch.core.ground import Ground
 from anabranch.core.origin import operation_headers
-from anabranch.core.pipeline import Pipeline, Topic, find_pipeline
+from anabranch.core.pipeline import VISITS_LAKE, Pipeline, Topic, find_pipeline
 from anabranch.core.reach import Reach
 from anabranch.core.reprocess import (
     Change,
@@ -29,6 +29,7 @@ from anabranch.core.reprocess import (
 from anabranch.operate.ground import later_results, look_at_ground, stream_state
 from anabranch.operate.journal import new_operation_id, record_plan, record_receipt
 from anabranch.operate.kafka import kafka_of, topics_of
+from anabranch.operate.unfinished import check_not_fenced
 from anabranch.setup.project import Project
 from anabranch.setup.session import Session
 from anabranch.world.lake import files_within
@@ -62,6 +63,8 @@ def check_range(project: Project, pipeline: Pipeline, asked: Range) -> Range:
     """The whole windows of what was asked for; refuses what may not be recomputed now. Starts no Spark."""
     assert pipeline.window_s is not None
     wanted = whole_windows(asked, pipeline.window_s)
+    for one in (pipeline, project.pipeline(VISITS_LAKE)):
+        check_not_fenced(project.checkpoint(one), f"{pipeline.name} cannot be recomputed")
     state = stream_state(project, pipeline)
     check_closed(pipeline, wanted, state)
     check_lake(pipeline, state)

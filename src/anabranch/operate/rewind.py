@@ -23,10 +23,13 @@ from anabranch.core.shift import SinkPart
 from anabranch.operate.code import code_of
 from anabranch.operate.journal import new_operation_id, operations
 from anabranch.operate.rewind_sink import left_alone, refuse_unknown, sink_part
+from anabranch.operate.shifting import under_way
 from anabranch.operate.subject import Subject
+from anabranch.operate.unfinished import refusal
 from anabranch.setup.project import Project
 from anabranch.world.facts import facts_path, read_facts
 from anabranch.world.leases import holder_of
+from anabranch.world.storage import DirectoryStorage
 
 if TYPE_CHECKING:
     from anabranch.world.topics import Topics
@@ -44,6 +47,8 @@ class Wish:
 def plan(project: Project, subject: Subject, inventory: Inventory, wish: Wish) -> RewindPlan | None:
     """Refuses what is impossible, or would do harm, before anything moves; None: there is nothing to do."""
     _check_quiet(subject, wish)
+    if (other := under_way(DirectoryStorage(subject.path))) is not None:
+        raise refusal(other, "it cannot be rewound")
     operation = new_operation_id("rewind")
     batch = batch_for(inventory, wish.target)
     if batch == inventory.next_batch and batch not in inventory.offsets:

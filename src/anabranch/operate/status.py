@@ -11,6 +11,7 @@ from anabranch.core.instants import iso_utc
 from anabranch.core.pipeline import PIPELINES, Pipeline, sink_name
 from anabranch.core.reach import lag_of
 from anabranch.operate.kafka import topics_of
+from anabranch.operate.unfinished import fenced_by
 from anabranch.setup.project import Project
 from anabranch.world.checkpoints import Checkpoint
 from anabranch.world.history import read_batches
@@ -26,6 +27,8 @@ class PipelineStatus:
     # None: it never ran.
     last_batch: int | None
     unfinished_batch: int | None
+    # A rewind or undo that did not finish.
+    operation: str | None
     watermark: str | None
     # Per partition; None where Kafka does not answer.
     lag: dict[int, int] | None
@@ -64,13 +67,15 @@ def _status(pipeline: Pipeline, path: Path, topics: Topics | None) -> PipelineSt
     checkpoint, holder = Checkpoint(path), holder_of(path)
     planned, committed = checkpoint.planned_batches(), checkpoint.committed_batches()
     commit = checkpoint.commit(committed[-1]) if committed else None
-    history = read_batches(path).values()
+    history, operation = read_batches(path).values(), fenced_by(path)
+    is_unfinished = planned and planned[-1] not in committed and operation is None
     return PipelineStatus(
         name=pipeline.name,
         sink=path.name or sink_name(pipeline.sink),
         running=holder.words() if holder else None,
         last_batch=committed[-1] if committed else None,
-        unfinished_batch=planned[-1] if planned and planned[-1] not in committed else None,
+        unfinished_batch=planned[-1] if is_unfinished else None,
+        operation=operation,
         watermark=iso_utc(commit.next_watermark_ms) if commit and commit.next_watermark_ms > 0 else None,
         lag=_lag(pipeline, checkpoint, topics),
         records=sum(batch.records for batch in history),
