@@ -33,7 +33,8 @@ class Stage:
         return self.directory / "ledger.jsonl"
 
     def tell(self, text: str) -> None:
-        write_line(text)
+        for line in text.split("\n"):
+            write_line(line)
         sys.stdout.flush()
 
     def configure(self) -> None:
