@@ -37,6 +37,8 @@ def test_every_command_in_the_docs_works_and_prints_what_they_say(
 ) -> None:
     project = make_project("docs")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    # A free port: on the usual one there may be a broker that the developer works with.
+    environment = {**os.environ, "PATH": path, "ANABRANCH_BROKER__PORT": "0"}
     try:
         for command, expected in _steps(document):
             done = subprocess.run(
@@ -46,7 +48,7 @@ def test_every_command_in_the_docs_works_and_prints_what_they_say(
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
-                env={**os.environ, "PATH": path},
+                env=environment,
                 timeout=PATIENCE_S,
                 check=False,
             )
