@@ -257,6 +257,16 @@ def test_what_was_set_aside_and_is_gone_cannot_be_undone_and_no_fence_is_raised(
     assert desk.tree() == after
 
 
+def test_a_checkpoint_that_went_away_is_named_when_its_operation_is_resumed(
+    desk: Desk, interrupted: Callable[[int], str]
+) -> None:
+    operation = interrupted(10)
+    desk.checkpoint.rename(desk.checkpoint.with_name("moved"))
+    for command in ("resume", "undo"):
+        code, said = desk(command, operation, "--yes")
+        assert (code, f"there is no checkpoint at {desk.checkpoint} any more" in said) == (1, True)
+
+
 def test_two_operations_never_work_on_one_checkpoint_at_once(desk: Desk, interrupted: Callable[[int], str]) -> None:
     operation = interrupted(10)
     before = desk.tree()

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from anabranch.core.errors import Failed, Refused
 from anabranch.core.rewind import Mode, RewindPlan, plan_from_json, plan_rewind, possible, verify_rewind
-from anabranch.core.shift import Rows, Shift, TakeOut, Untouched
+from anabranch.core.shift import JOURNAL, Rows, Shift, TakeOut, Untouched
 from anabranch.core.undo import plan_undo
 from anabranch.operate.shifting import Shifting, under_way
 from anabranch.world.checkpoint_tree import look_at
@@ -168,6 +168,23 @@ def test_an_undo_leaves_what_another_query_wrote_in_the_meantime(crash_after: in
     with pytest.raises(Refused, match="files came or went since"):
         shifting(shift, storage, MemoryTables()).apply()
     assert (seen(storage), under_way(storage)) == (before, None)
+
+
+def test_a_journal_that_says_nothing_is_not_guessed_and_can_be_put_right() -> None:
+    tree = stored(draw())
+    storage = MemoryStorage(tree)
+    shift = plan(storage, 3, "replay").shift
+    assert crashed(storage.files, MemoryTables(), lambda s, t: shifting(shift, s, t).apply(), 10)
+    journal = storage.files[JOURNAL]
+    storage.files[JOURNAL] = b"{"
+    before = dict(storage.files)
+    for way in (shifting(shift, storage, MemoryTables()).apply, shifting(shift, storage, MemoryTables()).roll_back):
+        with pytest.raises(Failed, match="does not say which operation is under way"):
+            way()
+    assert storage.files == before
+    storage.files[JOURNAL] = journal
+    shifting(shift, storage, MemoryTables()).roll_back()
+    assert seen(storage) == tree
 
 
 def test_a_busy_query_that_writes_while_the_fence_goes_up_is_found_and_left_alone() -> None:

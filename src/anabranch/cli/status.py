@@ -58,7 +58,7 @@ def _status_row(one: PipelineStatus) -> tuple[str, ...]:
     state = f"running ({one.running})" if one.running else "stopped" if one.last_batch is not None else "never ran"
     if one.unfinished_batch is not None and one.running is None:
         state = f"stopped, batch {one.unfinished_batch} not finished"
-    if one.operation is not None:
+    if one.operation is not None and one.running is None:
         state = f"stopped, {one.operation} not finished"
     lag = "?" if one.lag is None else " ".join(f"{partition}:{count:,}" for partition, count in one.lag.items())
     batch = "-" if one.last_batch is None else str(one.last_batch)

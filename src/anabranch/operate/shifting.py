@@ -38,6 +38,7 @@ from anabranch.world.storage import Storage
 # Done, of how many.
 Progress = Callable[[int, int], None]
 _MOST_JOURNAL_BYTES = 1 << 30
+_UNREADABLE = "an operation whose journal cannot be read"
 # Files between two steps of progress.
 _GROUP = 1000
 
@@ -69,7 +70,7 @@ class Shifting:
             raise Refused(
                 f"{self.shift.operation} has finished.", f"anabranch undo {self.shift.operation}   is an operation of its own"
             )
-        if under_way(self.storage) != self.shift.operation:
+        if not self._is_own(under_way(self.storage)):
             # It never began, or all is back: a fence, if there is one, is another's.
             return
         moved = [move for move in self.shift.moves if self._is_moved(move)]
@@ -93,9 +94,17 @@ class Shifting:
         source, target = move
         return self.storage.holds(target) and not (self.shift.is_back and self.storage.holds(source))
 
+    def _is_own(self, operation: str | None) -> bool:
+        if operation == _UNREADABLE:
+            raise Failed(
+                f"{JOURNAL} in {self.storage.path} cannot be read: it does not say which operation is under way there.",
+                f"if it is this one, put .anabranch/operations/{self.shift.operation}/plan.json in its place; then again",
+            )
+        return operation == self.shift.operation
+
     def _check_own_journal(self) -> None:
         other = under_way(self.storage)
-        if other != self.shift.operation:
+        if not self._is_own(other):
             ways = (f"anabranch resume {other}", f"anabranch undo {other}") if other else ("plan again",)
             raise Refused(f"{other or 'another operation'} is not finished on this checkpoint.", *ways)
 
@@ -185,7 +194,7 @@ def under_way(storage: Storage) -> str | None:
     try:
         return str(json.loads(content)["shift"]["operation"])
     except (ValueError, KeyError, TypeError):
-        return "an operation whose journal cannot be read"
+        return _UNREADABLE
 
 
 def _with_new_ones_above(directory: str) -> Iterable[str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from anabranch.core.errors import Refused
+from anabranch.core.errors import Failed, Refused
 from anabranch.world.files import read_json, write_whole
 from anabranch.world.processes import ProcessMark, mark_of
 
@@ -94,6 +94,8 @@ def take_lease(checkpoint: Path, name: str, purpose: str) -> Lease:
 @contextmanager
 def alone_on(checkpoint: Path) -> Iterator[None]:
     """For checkpoints that are not ours, whose queries know no lease: at least two operations never work on one at once."""
+    if not checkpoint.is_dir():
+        raise Failed(f"there is no checkpoint at {checkpoint} any more.", "put it back where it was")
     ours = checkpoint / "_rewind"
     ours.mkdir(exist_ok=True)
     try:
