@@ -14,7 +14,8 @@ from anabranch.core.pipeline import find_pipeline
 from anabranch.core.rewind import plan_from_json
 from anabranch.core.shift import JOURNAL, NoTables
 from anabranch.operate.journal import record_plan
-from anabranch.operate.shifting import Shifting, under_way
+from anabranch.operate.shifting import Shifting
+from anabranch.operate.unfinished import under_way
 from anabranch.setup.project import open_project
 from anabranch.world.leases import alone_on, take_lease
 from anabranch.world.storage import DirectoryStorage

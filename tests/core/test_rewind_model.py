@@ -16,7 +16,8 @@ from anabranch.core.errors import Failed, Refused
 from anabranch.core.rewind import Mode, RewindPlan, plan_from_json, plan_rewind, possible, verify_rewind
 from anabranch.core.shift import JOURNAL, Rows, Shift, TakeOut, Untouched
 from anabranch.core.undo import plan_undo
-from anabranch.operate.shifting import Shifting, under_way
+from anabranch.operate.shifting import Shifting
+from anabranch.operate.unfinished import under_way
 from anabranch.world.checkpoint_tree import look_at
 from anabranch.world.memory_storage import MemoryStorage
 from tests.crashing import Countdown, Crash, CrashingStorage, CrashingTables, MemoryTables
@@ -209,7 +210,7 @@ def test_a_second_operation_waits_for_the_first() -> None:
     first, second = plan(storage, 3, "replay").shift, plan(storage, 4, "replay", "other").shift
     assert crashed(storage.files, MemoryTables(), lambda s, t: shifting(first, s, t).apply(), 5)
     before = dict(storage.files)
-    with pytest.raises(Refused, match="op is not finished on this checkpoint"):
+    with pytest.raises(Refused, match="other cannot begin: op is not finished"):
         shifting(second, storage, MemoryTables()).apply()
     shifting(second, storage, MemoryTables()).roll_back()
     assert storage.files == before

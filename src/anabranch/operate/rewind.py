@@ -23,9 +23,8 @@ from anabranch.core.shift import SinkPart
 from anabranch.operate.code import code_of
 from anabranch.operate.journal import new_operation_id, operations
 from anabranch.operate.rewind_sink import left_alone, refuse_unknown, sink_part
-from anabranch.operate.shifting import under_way
 from anabranch.operate.subject import Subject
-from anabranch.operate.unfinished import refusal
+from anabranch.operate.unfinished import refusal, under_way
 from anabranch.setup.project import Project
 from anabranch.world.facts import facts_path, read_facts
 from anabranch.world.leases import holder_of

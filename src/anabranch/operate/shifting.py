@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from anabranch.core.checkpoint_log import FENCE
 from anabranch.core.errors import Failed, Refused
 from anabranch.core.shift import (
     JOURNAL,
@@ -33,12 +32,11 @@ from anabranch.core.shift import (
     steps,
     steps_back,
 )
+from anabranch.operate.unfinished import UNREADABLE, is_fence, refusal, under_way
 from anabranch.world.storage import Storage
 
 # Done, of how many.
 Progress = Callable[[int, int], None]
-_MOST_JOURNAL_BYTES = 1 << 30
-_UNREADABLE = "an operation whose journal cannot be read"
 # Files between two steps of progress.
 _GROUP = 1000
 
@@ -86,8 +84,7 @@ class Shifting:
         return self.storage.holds(self.shift.rolled_back) or self.storage.holds(self.shift.given_up)
 
     def _is_fenced(self) -> bool:
-        content = self.storage.read(self.shift.fence, 1 << 20)
-        return content is not None and content.startswith(FENCE.encode())
+        return is_fence(self.storage, self.shift.fence)
 
     def _is_moved(self, move: tuple[str, str]) -> bool:
         """By this shift: only a shift puts files aside, where they belong others may come and go."""
@@ -95,7 +92,7 @@ class Shifting:
         return self.storage.holds(target) and not (self.shift.is_back and self.storage.holds(source))
 
     def _is_own(self, operation: str | None) -> bool:
-        if operation == _UNREADABLE:
+        if operation == UNREADABLE:
             raise Failed(
                 f"{JOURNAL} in {self.storage.path} cannot be read: it does not say which operation is under way there.",
                 f"if it is this one, put .anabranch/operations/{self.shift.operation}/plan.json in its place; then again",
@@ -105,8 +102,8 @@ class Shifting:
     def _check_own_journal(self) -> None:
         other = under_way(self.storage)
         if not self._is_own(other):
-            ways = (f"anabranch resume {other}", f"anabranch undo {other}") if other else ("plan again",)
-            raise Refused(f"{other or 'another operation'} is not finished on this checkpoint.", *ways)
+            # None: it has just ended, and left another tree.
+            raise refusal(other, f"{self.shift.operation} cannot begin") if other else self._moved()
 
     def _check_ground(self) -> None:
         """Behind the fence nothing can start any more; what came before it shows now, as long as nothing is moved."""
@@ -184,17 +181,6 @@ class Shifting:
         """What was moved stays moved: the sink must not change, nor the fence come down, before that is sure."""
         touched = {path.rpartition("/")[0] for move in moves for path in move}
         self.storage.sync(sorted({directory for one in touched for directory in _with_new_ones_above(one)}))
-
-
-def under_way(storage: Storage) -> str | None:
-    """The id of the operation whose journal is open."""
-    content = storage.read(JOURNAL, _MOST_JOURNAL_BYTES)
-    if content is None:
-        return None
-    try:
-        return str(json.loads(content)["shift"]["operation"])
-    except (ValueError, KeyError, TypeError):
-        return _UNREADABLE
 
 
 def _with_new_ones_above(directory: str) -> Iterable[str]:

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from anabranch.core.checkpoint_log import FENCE
 from anabranch.core.errors import Refused
-from anabranch.operate.shifting import under_way
+from anabranch.core.shift import JOURNAL
 from anabranch.world.checkpoints import Checkpoint
-from anabranch.world.storage import DirectoryStorage
+from anabranch.world.storage import DirectoryStorage, Storage
 
+UNREADABLE = "an operation whose journal cannot be read"
+_MOST_JOURNAL_BYTES = 1 << 30
 # A fence is one short line; an entry of the log may be large, and is none.
 _FENCE_BYTES = 64 << 10
+
+
+def under_way(storage: Storage) -> str | None:
+    """The id of the operation whose journal is open."""
+    content = storage.read(JOURNAL, _MOST_JOURNAL_BYTES)
+    if content is None:
+        return None
+    try:
+        return str(json.loads(content)["shift"]["operation"])
+    except (ValueError, KeyError, TypeError):
+        return UNREADABLE
+
+
+def is_fence(storage: Storage, path: str) -> bool:
+    content = storage.read(path, _FENCE_BYTES)
+    return content is not None and content.startswith(FENCE.encode())
 
 
 def fenced_by(checkpoint: Path) -> str | None:
     """The operation whose fence stands there: what the checkpoint holds is neither what was nor what will be."""
     storage = DirectoryStorage(checkpoint)
     planned = Checkpoint(checkpoint).planned_batches()
-    newest = storage.read(f"offsets/{planned[-1]}", _FENCE_BYTES) if planned else None
-    if newest is None or not newest.startswith(FENCE.encode()):
+    if not planned or not is_fence(storage, f"offsets/{planned[-1]}"):
         return None
     return under_way(storage) or "an operation"
 
