@@ -26,12 +26,12 @@ bench: .venv/ready ## measure beside the plain way, 40 minutes; CASES="throughpu
 install: .venv/ready ## set up .venv and the jars, nothing else
 
 # Made anew only when what is to be installed changes; the jars are in the user's cache, for all clones.
-.venv/ready: pyproject.toml constraints.txt src/anabranch/setup/jars.lock
+.venv/ready: pyproject.toml constraints.txt src/anabranch/spark/jars.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 ...")'
 	@test -x $(BIN)/python || { echo "Making .venv ..."; $(PYTHON) -m venv .venv; }
 	@echo "Installing what constraints.txt pins (about 500 MB the first time) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	@$(BIN)/python -m anabranch.setup
+	@$(BIN)/python -m anabranch.cli.setup
 	@touch $@
 
 clean: ## remove .venv (the jars stay in the user's cache)

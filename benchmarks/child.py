@@ -15,8 +15,8 @@ from time import monotonic
 
 import psutil
 
-from anabranch.operate.kafka import kafka_of
-from anabranch.setup.project import open_project
+from anabranch.project.cluster import kafka_of
+from anabranch.project.project import open_project
 from benchmarks.case import Place, Way
 from benchmarks.cases import load_case
 from benchmarks.spark import open_session

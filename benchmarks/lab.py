@@ -9,15 +9,15 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from anabranch.broker.embedded import start_broker, stop_broker
-from anabranch.generate.pace import Pace
-from anabranch.generate.recipe import Recipe
-from anabranch.generate.send import send
-from anabranch.generate.visits import Made, visits
-from anabranch.operate.kafka import kafka_of
-from anabranch.setup.jars import ensure_jars
-from anabranch.setup.project import open_project
-from anabranch.world.topics import Topics
+from anabranch.generator.pace import Pace
+from anabranch.generator.recipe import Recipe
+from anabranch.generator.send import send
+from anabranch.generator.visits import Made, visits
+from anabranch.kafka.admin import Topics
+from anabranch.kafka.embedded.broker import start_broker, stop_broker
+from anabranch.project.cluster import kafka_of
+from anabranch.project.project import open_project
+from anabranch.spark.jars import ensure_jars
 
 Say = Callable[[str], None]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anabranch.setup.jars import ensure_jars
-from anabranch.setup.session import SETTINGS, Session, start_session
+from anabranch.spark.jars import ensure_jars
+from anabranch.spark.session import SETTINGS, Session, start_session
 from benchmarks.case import Way
 
 _PLAIN = {

@@ -10,9 +10,9 @@ from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from anabranch.core.pipeline import Pipeline
-from anabranch.flow.gate import Gate
-from anabranch.flow.pipeline import Run, start_query
+from anabranch.pipeline.definition import Pipeline
+from anabranch.streaming.batch_gate import Gate
+from anabranch.streaming.query import Run, start_query
 from benchmarks.case import Place
 
 _LOOK_S = 0.2

@@ -1,4 +1,4 @@
-"""What all tiers share: projects in directories of their own, and one Spark session for those that ask for one."""
+"""What all tests share: projects in directories of their own, one Spark session and one broker for those that ask."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.harness import Project
+from tests.support.harness import Project
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+pytest_plugins = ["tests.support.kafka_fixtures", "tests.support.query_fixtures"]
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Started as a run starts it, when the first test asks for it. There is one for a process."""
-    from anabranch.setup.jars import ensure_jars
-    from anabranch.setup.session import start_session
+    from anabranch.spark.jars import ensure_jars
+    from anabranch.spark.session import start_session
 
     directory = tmp_path_factory.mktemp("spark")
     # Without Java's second compiler: what tests run is over before it pays.
@@ -46,5 +48,17 @@ def make_project(tmp_path: Path) -> Iterator[Callable[[str], Project]]:
 
 
 @pytest.fixture
-def project(make_project: Callable[[str], Project]) -> Project:
-    return make_project("project")
+def project(request: pytest.FixtureRequest, make_project: Callable[[str], Project]) -> Project:
+    """In a test of the Kafka tier it uses the tier's broker, and visits-log reads the test's topic."""
+    project = make_project("project")
+    if request.node.get_closest_marker("kafka") is not None:
+        address, topic = request.getfixturevalue("kafka")["bootstrap.servers"], request.getfixturevalue("topic")
+        project.configure(
+            f"""
+            [kafka]
+            bootstrap_servers = "{address}"
+            [pipelines.visits-log]
+            topics = {{ source = "{topic}" }}
+            """
+        )
+    return project

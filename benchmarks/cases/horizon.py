@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anabranch.core.pipeline import VISITS_WINDOWS
-from anabranch.setup.session import SETTINGS
+from anabranch.pipeline.definition import VISITS_WINDOWS
+from anabranch.spark.session import SETTINGS
 from benchmarks.case import Case, Figures, Goal, Place
 from benchmarks.history import write_file
 from benchmarks.streams import duration_ms, full_batches, start_ours

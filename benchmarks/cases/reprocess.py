@@ -11,9 +11,9 @@ from time import monotonic
 from deltalake import DeltaTable
 from pyspark.sql import functions as F
 
-from anabranch.core.pipeline import VISITS_COUNTER, VISITS_LAKE, Table
-from anabranch.core.reprocess import Range
-from anabranch.flow.recompute import recompute
+from anabranch.pipeline.definition import VISITS_COUNTER, VISITS_LAKE, Table
+from anabranch.reprocess.plan import Range
+from anabranch.reprocess.recompute import recompute
 from benchmarks.case import Case, Figures, Goal, Place
 from benchmarks.streams import full_batches, start_ours
 

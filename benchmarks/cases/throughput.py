@@ -11,7 +11,7 @@ from functools import partial
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from anabranch.core.pipeline import BROWSERS_STATEFUL, VISITS_COUNTER, VISITS_WINDOWS, Pipeline
+from anabranch.pipeline.definition import BROWSERS_STATEFUL, VISITS_COUNTER, VISITS_WINDOWS, Pipeline
 from benchmarks import plain
 from benchmarks.case import Case, Figures, Goal, Place
 from benchmarks.streams import Batch, full_batches, rows_per_s, start_ours

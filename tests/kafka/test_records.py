@@ -6,8 +6,12 @@ import json
 import subprocess
 import sys
 
-from anabranch.world.topics import Topics
-from tests.harness import Project
+import pytest
+
+from anabranch.kafka.admin import Topics
+from tests.support.harness import Project
+
+pytestmark = pytest.mark.kafka
 
 
 def test_lines_read_together_go_to_one_partition_in_order(project: Project, topic: str) -> None:

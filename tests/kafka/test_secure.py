@@ -17,11 +17,13 @@ from time import monotonic
 import psutil
 import pytest
 
-from anabranch.broker.configuration import HOST, log_configuration, server_properties
-from anabranch.setup.jars import ensure_jars
-from anabranch.setup.java import find_java
-from anabranch.world.topics import answers
-from tests.harness import PATIENCE_S, Project, Running
+from anabranch.kafka.admin import answers
+from anabranch.kafka.embedded.configuration import HOST, log_configuration, server_properties
+from anabranch.spark.jars import ensure_jars
+from anabranch.spark.java import find_java
+from tests.support.harness import PATIENCE_S, Project, Running
+
+pytestmark = pytest.mark.kafka
 
 USER = "alice"
 # What must not be seen anywhere; the marks behind it are those that quoting gets wrong.

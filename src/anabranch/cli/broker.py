@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli.screen import cli_of, write_json, write_line
+from anabranch.cli.output import cli_of, write_json, write_line
 
 app = typer.Typer(help="A real Kafka broker (KRaft, one node, loopback) for this project.", no_args_is_help=True)
 
@@ -20,8 +20,8 @@ def start(
 
     Example: anabranch broker start --port 0
     """
-    from anabranch.broker.embedded import start_broker
-    from anabranch.setup.jars import ensure_jars
+    from anabranch.kafka.embedded.broker import start_broker
+    from anabranch.spark.jars import ensure_jars
 
     cli = cli_of(context)
     project = cli.project()
@@ -38,7 +38,7 @@ def stop(context: typer.Context) -> None:
 
     Example: anabranch broker stop
     """
-    from anabranch.broker.embedded import stop_broker
+    from anabranch.kafka.embedded.broker import stop_broker
 
     cli = cli_of(context)
     with cli.busy("Stopping Kafka"):
@@ -52,8 +52,8 @@ def status(context: typer.Context, as_json: Annotated[bool, typer.Option("--json
 
     Example: anabranch broker status --json
     """
-    from anabranch.broker.embedded import find_broker
-    from anabranch.world.topics import ANSWER_TIMEOUT_S, answers
+    from anabranch.kafka.admin import ANSWER_TIMEOUT_S, answers
+    from anabranch.kafka.embedded.broker import find_broker
 
     broker = find_broker(cli_of(context).project().broker_dir)
     running = broker is not None and answers(broker.address, ANSWER_TIMEOUT_S)

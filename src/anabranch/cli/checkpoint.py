@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anabranch.cli.screen import Cli, cli_of, write_json
+from anabranch.cli.output import Cli, cli_of, write_json
 
 if TYPE_CHECKING:
-    from anabranch.core.inventory import Inventory
-    from anabranch.operate.subject import Subject
-    from anabranch.setup.project import Project
+    from anabranch.checkpoint.checkpoint import Inventory
+    from anabranch.project.checkpoints import Subject
+    from anabranch.project.project import Project
 
 _MANY = 1000
 To = Annotated[
@@ -35,9 +35,9 @@ def checkpoint(
 
     Example: anabranch checkpoint visits-counter --batch 7
     """
-    from anabranch.cli.checkpoint_text import write_batch, write_checkpoint
-    from anabranch.core.checkpoint_report import as_json as report
-    from anabranch.operate.subject import find_subject, held_for
+    from anabranch.checkpoint.report import as_json as report
+    from anabranch.cli.checkpoint_view import write_batch, write_checkpoint
+    from anabranch.project.checkpoints import find_subject, held_for
 
     cli = cli_of(context)
     project = cli.project()
@@ -66,10 +66,10 @@ def _write_state(
 ) -> None:
     from itertools import islice
 
-    from anabranch.cli.checkpoint_text import write_state
-    from anabranch.operate.spark import new_log_file, open_session
-    from anabranch.operate.state import check_batch_has_state, state_rows
-    from anabranch.operate.unfinished import check_not_fenced
+    from anabranch.checkpoint.state_rows import check_batch_has_state, state_rows
+    from anabranch.cli.checkpoint_view import write_state
+    from anabranch.operations.fence import check_not_fenced
+    from anabranch.project.session import new_log_file, open_session
 
     check_not_fenced(subject.path, "its state cannot be read")
     wanted, log_file = check_batch_has_state(inventory, batch), new_log_file(project, "state")
@@ -101,8 +101,8 @@ def _encodable(value: Any) -> Any:
 
 def open_checkpoint(path: Path) -> Inventory:
     """The inventory of a directory that is a checkpoint, or why it is none."""
-    from anabranch.core.errors import Failed, Misused
-    from anabranch.world.checkpoint_tree import is_checkpoint, look
+    from anabranch.checkpoint.reader import is_checkpoint, look
+    from anabranch.errors import Failed, Misused
 
     try:
         if not path.is_dir():
@@ -118,7 +118,7 @@ def open_checkpoint(path: Path) -> Inventory:
 
 def _others(path: Path) -> list[str]:
     """Checkpoints nearby: below a directory that is none, or beside one that is missing (another sink of the pipeline)."""
-    from anabranch.world.checkpoint_tree import is_checkpoint
+    from anabranch.checkpoint.reader import is_checkpoint
 
     around = path if path.is_dir() else path.parent
     nearby = sorted(one for one in around.iterdir() if one.is_dir() and is_checkpoint(one)) if around.is_dir() else []
@@ -127,7 +127,7 @@ def _others(path: Path) -> list[str]:
 
 
 def _check_batch(inventory: Inventory, batch: int) -> None:
-    from anabranch.core.errors import Misused
+    from anabranch.errors import Misused
 
     if batch in inventory.offsets or batch in inventory.commits:
         return

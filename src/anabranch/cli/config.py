@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli.screen import cli_of, write_json, write_table
+from anabranch.cli.output import cli_of, write_json, write_table
 
 
 def config(context: typer.Context, as_json: Annotated[bool, typer.Option("--json")] = False) -> None:

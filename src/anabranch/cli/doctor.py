@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli.screen import cli_of, write_json, write_line
+from anabranch.cli.output import cli_of, write_json, write_line
 
 _MARKS = {"ok": "ok  ", "slow": "note", "bad": "BAD "}
 
@@ -17,7 +17,7 @@ def doctor(context: typer.Context, as_json: Annotated[bool, typer.Option("--json
 
     Example: anabranch doctor
     """
-    from anabranch.operate.examine import examine_all
+    from anabranch.project.kafka_checks import examine_all
 
     cli = cli_of(context)
     with cli.busy("Looking around"):

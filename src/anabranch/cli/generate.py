@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch.cli.screen import Cli, cli_of, stderr, write_json
+from anabranch.cli.output import Cli, cli_of, stderr, write_json
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from anabranch.generate.sender import Progress, Sent
+    from anabranch.generator.sender import Progress, Sent
 
 _LINE_EVERY_S = 10.0
 Share = Annotated[str, typer.Option(metavar="5%")]
@@ -47,14 +47,14 @@ def generate(
 
     Example: anabranch generate --seed 7 --count 1000 --late 5% --bad 1% --ledger ledger.jsonl
     """
-    from anabranch.core.durations import parse_duration_s
-    from anabranch.generate.ledger import Ledger
-    from anabranch.generate.pace import Pace
-    from anabranch.generate.recipe import DEFAULT_START, Recipe, parse_share
-    from anabranch.generate.send import send
-    from anabranch.generate.visits import visits
-    from anabranch.operate.kafka import kafka_of
-    from anabranch.world.topics import Topics
+    from anabranch.generator.ledger import Ledger
+    from anabranch.generator.pace import Pace
+    from anabranch.generator.recipe import DEFAULT_START, Recipe, parse_share
+    from anabranch.generator.send import send
+    from anabranch.generator.visits import visits
+    from anabranch.kafka.admin import Topics
+    from anabranch.project.cluster import kafka_of
+    from anabranch.text.durations import parse_duration_s
 
     cli = cli_of(context)
     project = cli.project()
@@ -85,7 +85,7 @@ def generate(
 def _start(text: str, zone: str) -> datetime:
     from datetime import UTC, datetime
 
-    from anabranch.core.instants import parse_instant
+    from anabranch.text.instants import parse_instant
 
     return datetime.now(UTC) if text == "now" else parse_instant(text, zone)
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli.screen import cli_of, write_json, write_line, write_table
-from anabranch.core.harmless import harmless
+from anabranch.cli.output import cli_of, write_json, write_line, write_table
+from anabranch.text.escape import harmless
 
 app = typer.Typer(help="Rows, files and offsets of the lake.", invoke_without_command=True)
 AsJson = Annotated[bool, typer.Option("--json")]
@@ -23,7 +23,7 @@ def lake(context: typer.Context, as_json: AsJson = False) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    from anabranch.world.lake import look_at_lake
+    from anabranch.delta.lake import look_at_lake
 
     state = look_at_lake(cli_of(context).project().lake)
     if as_json:
@@ -54,7 +54,7 @@ def optimize(context: typer.Context) -> None:
 
     Example: anabranch lake optimize
     """
-    from anabranch.world.lake import compact_lake
+    from anabranch.delta.lake import compact_lake
 
     cli = cli_of(context)
     with cli.busy("Putting small files together"):
@@ -72,7 +72,7 @@ def problems(
 
     Example: anabranch problems --reason 'no event_time' --limit 5
     """
-    from anabranch.world.lake import problem_counts, read_problems
+    from anabranch.delta.lake import problem_counts, read_problems
 
     cli = cli_of(context)
     path = cli.project().lake

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from anabranch.cli.screen import Cli, stderr
-from anabranch.operate.view import PipelineView
+from anabranch.cli.output import Cli, stderr
+from anabranch.streaming.run_progress import PipelineView
 
 # Off a terminal: a line now and then, and when a state changes or a pipeline has caught up, but not for every batch.
 _PLAIN_LINE_S = 10.0

@@ -16,7 +16,6 @@ from anabranch.cli import (
     broker,
     checkpoint,
     config,
-    demo,
     doctor,
     generate,
     lake,
@@ -27,9 +26,10 @@ from anabranch.cli import (
     status,
     topics,
 )
-from anabranch.cli.screen import Cli, write_line
-from anabranch.core.errors import AnabranchError, Failed
-from anabranch.core.harmless import harmless_lines
+from anabranch.cli.demo.story import demo
+from anabranch.cli.output import Cli, write_line
+from anabranch.errors import AnabranchError, Failed
+from anabranch.text.escape import harmless_lines
 
 app = typer.Typer(
     help=anabranch.__doc__,
@@ -39,7 +39,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-app.command()(demo.demo)
+app.command()(demo)
 app.command()(doctor.doctor)
 app.add_typer(broker.app, name="broker")
 app.command()(generate.generate)

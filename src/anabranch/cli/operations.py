@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch.cli.asking import AsJson, DryRun, Yes, check_answer, confirm, show
+from anabranch.cli.confirm import AsJson, DryRun, Yes, check_answer, confirm, show
+from anabranch.cli.output import Cli, cli_of, write_json, write_table
 from anabranch.cli.rewind import resume_shift
-from anabranch.cli.screen import Cli, cli_of, write_json, write_table
-from anabranch.core.errors import Refused
-from anabranch.core.pipeline import find_pipeline
+from anabranch.errors import Refused
+from anabranch.pipeline.definition import find_pipeline
 
 if TYPE_CHECKING:
-    from anabranch.core.reprocess import ReprocessPlan
-    from anabranch.operate.journal import Operation
-    from anabranch.setup.project import Project
+    from anabranch.operations.log import Operation
+    from anabranch.project.project import Project
+    from anabranch.reprocess.plan import ReprocessPlan
 
 
 def reprocess(
@@ -34,10 +34,10 @@ def reprocess(
 
     Example: anabranch reprocess visits-counter --from 2025-09-04T07:00 --to 2025-09-04T07:10
     """
-    from anabranch.core.instants import parse_instant
-    from anabranch.core.reprocess import Range, explain
-    from anabranch.operate.reprocess import check_range, plan_reprocess, with_topic
-    from anabranch.operate.spark import new_log_file, open_session
+    from anabranch.project.session import new_log_file, open_session
+    from anabranch.reprocess.apply import check_range, plan_reprocess, with_topic
+    from anabranch.reprocess.plan import Range, explain
+    from anabranch.text.instants import parse_instant
 
     cli = cli_of(context)
     check_answer(yes, dry_run)
@@ -69,8 +69,8 @@ def operations(
 
     Example: anabranch operations
     """
-    from anabranch.operate.journal import find_operation
-    from anabranch.operate.journal import operations as all_operations
+    from anabranch.operations.log import find_operation
+    from anabranch.operations.log import operations as all_operations
 
     cli = cli_of(context)
     project = cli.project()
@@ -89,10 +89,10 @@ def operations(
 
 
 def _plan_words(operation: Operation) -> Iterable[str]:
-    from anabranch.core.reprocess import explain
-    from anabranch.core.rewind_text import explain_shift
-    from anabranch.operate.reprocess import plan_from_record
-    from anabranch.operate.take_back import plan_of
+    from anabranch.reprocess.apply import plan_from_record
+    from anabranch.reprocess.plan import explain
+    from anabranch.rewind.apply import plan_of
+    from anabranch.rewind.explain import explain_shift
 
     if operation.kind == "reprocess":
         return explain(plan_from_record(operation.plan))
@@ -123,7 +123,7 @@ def resume(
 
     Example: anabranch resume 20251115T230000-reprocess-1a2b --yes
     """
-    from anabranch.operate.journal import find_operation
+    from anabranch.operations.log import find_operation
 
     cli = cli_of(context)
     check_answer(yes, dry_run)
@@ -141,7 +141,7 @@ def resume(
 
 
 def _resume_reprocess(cli: Cli, project: Project, operation: Operation, yes: bool) -> None:
-    from anabranch.operate.reprocess import plan_from_record
+    from anabranch.reprocess.apply import plan_from_record
 
     plan = plan_from_record(operation.plan)
     confirm(yes, f"Send {len(plan.changes)} results to {plan.topic}?")
@@ -149,7 +149,7 @@ def _resume_reprocess(cli: Cli, project: Project, operation: Operation, yes: boo
 
 
 def _apply(cli: Cli, project: Project, plan: ReprocessPlan) -> None:
-    from anabranch.operate.reprocess import apply_reprocess
+    from anabranch.reprocess.apply import apply_reprocess
 
     with cli.counting("Sending results") as count:
         sent = apply_reprocess(project, plan, count)

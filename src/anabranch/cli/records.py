@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch.cli.screen import cli_of, write_line
+from anabranch.cli.output import cli_of, write_line
 from anabranch.cli.topics import topics_of
-from anabranch.core.errors import Misused
-from anabranch.core.harmless import harmless_json
+from anabranch.errors import Misused
+from anabranch.text.escape import harmless_json
 
 if TYPE_CHECKING:
-    from anabranch.world.records import Received
+    from anabranch.kafka.records import Received
 
 # A file of any size arrives in parts of this.
 _READ_BYTES = 1 << 20
@@ -39,7 +39,7 @@ def produce(
 
     Example: echo '{"visit_id": 1, "event_time": "2025-09-04T07:00:00"}' | anabranch produce visits
     """
-    from anabranch.world.records import GroupProducer
+    from anabranch.kafka.records import GroupProducer
 
     cli = cli_of(context)
     topics = topics_of(cli)
@@ -126,7 +126,7 @@ def consume(
 
     Example: anabranch consume visits_counter --json
     """
-    from anabranch.world.records import read_records
+    from anabranch.kafka.records import read_records
 
     # Into a file the values go as they are; on a screen they must not act.
     on_screen = sys.stdout.isatty()

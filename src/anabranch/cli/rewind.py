@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch.cli.asking import AsJson, DryRun, Yes, check_answer, confirm, show
 from anabranch.cli.checkpoint import To, open_checkpoint
-from anabranch.cli.screen import Cli, cli_of
-from anabranch.core.errors import Misused
+from anabranch.cli.confirm import AsJson, DryRun, Yes, check_answer, confirm, show
+from anabranch.cli.output import Cli, cli_of
+from anabranch.errors import Misused
 
 if TYPE_CHECKING:
-    from anabranch.core.rewind_target import Target
-    from anabranch.operate.journal import Operation
-    from anabranch.operate.subject import Subject
-    from anabranch.operate.take_back import Plan
-    from anabranch.setup.project import Project
+    from anabranch.operations.log import Operation
+    from anabranch.project.checkpoints import Subject
+    from anabranch.project.project import Project
+    from anabranch.rewind.apply import Plan
+    from anabranch.rewind.target import Target
 
 
 def rewind(
@@ -45,10 +45,10 @@ def rewind(
 
     Example: anabranch rewind visits-lake --to-batch 41
     """
-    from anabranch.core.records import as_record
-    from anabranch.core.rewind_text import explain
-    from anabranch.operate.rewind import Wish, plan
-    from anabranch.operate.subject import find_subject
+    from anabranch.operations.records import as_record
+    from anabranch.project.checkpoints import find_subject
+    from anabranch.rewind.explain import explain
+    from anabranch.rewind.inspect import Wish, plan
 
     cli = cli_of(context)
     check_answer(yes, dry_run)
@@ -84,10 +84,10 @@ def undo(
 
     Example: anabranch undo 20251115T230000-rewind-1a2b
     """
-    from anabranch.core.records import as_record
-    from anabranch.core.rewind_text import explain_undo
-    from anabranch.operate.journal import find_operation
-    from anabranch.operate.take_back import give_up, is_under_way, undo_plan
+    from anabranch.operations.log import find_operation
+    from anabranch.operations.records import as_record
+    from anabranch.rewind.apply import give_up, is_under_way, undo_plan
+    from anabranch.rewind.explain import explain_undo
 
     cli = cli_of(context)
     check_answer(yes, dry_run)
@@ -110,14 +110,14 @@ def undo(
 
 
 def resume_shift(cli: Cli, project: Project, operation: Operation, yes: bool) -> None:
-    from anabranch.operate.take_back import plan_of
+    from anabranch.rewind.apply import plan_of
 
     confirm(yes, f"Finish {operation.id}?")
     _carry_out(cli, project, plan_of(operation))
 
 
 def _carry_out(cli: Cli, project: Project, made: Plan) -> None:
-    from anabranch.operate.take_back import carry_out
+    from anabranch.rewind.apply import carry_out
 
     with cli.counting("Moving files") as count:
         checks = carry_out(project, made, count)
@@ -135,9 +135,9 @@ def _target(
     to_offset: str | None,
     delay: str | None,
 ) -> Target:
-    from anabranch.core.durations import parse_duration_s
-    from anabranch.core.instants import parse_instant
-    from anabranch.core.rewind_target import ToBatch, ToEventTime, ToTime, parse_offset_target
+    from anabranch.rewind.target import ToBatch, ToEventTime, ToTime, parse_offset_target
+    from anabranch.text.durations import parse_duration_s
+    from anabranch.text.instants import parse_instant
 
     def epoch_ms(text: str) -> int:
         return round(parse_instant(text, project.settings.timezone).timestamp() * 1000)

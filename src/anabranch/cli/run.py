@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli.screen import Cli, cli_of
-from anabranch.core.durations import parse_duration_s
-from anabranch.core.errors import Misused
-from anabranch.core.pipeline import find_pipeline, sink_for, split_target
+from anabranch.cli.output import Cli, cli_of
+from anabranch.errors import Misused
+from anabranch.pipeline.definition import find_pipeline, sink_for, split_target
+from anabranch.text.durations import parse_duration_s
 
 Names = Annotated[list[str], typer.Argument(metavar="PIPELINE...", help="anabranch pipelines lists them.")]
 
@@ -38,7 +38,7 @@ def run(
     Example: anabranch run visits-log --trigger 5s
     """
     from anabranch.cli.live import RunFace
-    from anabranch.operate.run import Request, run_pipelines
+    from anabranch.streaming.run import Request, run_pipelines
 
     cli = cli_of(context)
     project = cli.project()
@@ -74,8 +74,8 @@ def stop(context: typer.Context, names: Names) -> None:
 
 
 def _ask(cli: Cli, name: str, checkpoints: list[Path]) -> list[tuple[str, Path]]:
-    from anabranch.world.leases import holder_of
-    from anabranch.world.stop_requests import ask_stop
+    from anabranch.checkpoint.lease import holder_of
+    from anabranch.streaming.stop import ask_stop
 
     held = [checkpoint for checkpoint in checkpoints if holder_of(checkpoint) is not None]
     for checkpoint in held:
@@ -86,7 +86,7 @@ def _ask(cli: Cli, name: str, checkpoints: list[Path]) -> list[tuple[str, Path]]
 
 
 def _await_end(cli: Cli, name: str, checkpoint: Path) -> None:
-    from anabranch.world.leases import await_free
+    from anabranch.checkpoint.lease import await_free
 
     with cli.busy(f"{name} ends after its batch"):
         await_free(checkpoint)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch.cli.screen import cli_of, write_json, write_table
-from anabranch.core.durations import format_duration
-from anabranch.core.pipeline import PIPELINES, Pipeline, sink_words
+from anabranch.cli.output import cli_of, write_json, write_table
+from anabranch.pipeline.definition import PIPELINES, Pipeline, sink_words
+from anabranch.text.durations import format_duration
 
 if TYPE_CHECKING:
-    from anabranch.operate.status import PipelineStatus
+    from anabranch.streaming.status import PipelineStatus
 
 AsJson = Annotated[bool, typer.Option("--json")]
 
@@ -42,7 +42,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
 
     Example: anabranch status --json
     """
-    from anabranch.operate.status import status_of
+    from anabranch.streaming.status import status_of
 
     cli = cli_of(context)
     found = status_of(cli.project())

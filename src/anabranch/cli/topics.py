@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch.cli.screen import Cli, cli_of, write_json, write_table
+from anabranch.cli.output import Cli, cli_of, write_json, write_table
 
 if TYPE_CHECKING:
-    from anabranch.core.reach import Reach
-    from anabranch.world.topics import Topics
+    from anabranch.checkpoint.offsets import Reach
+    from anabranch.kafka.admin import Topics
 
 app = typer.Typer(help="Kafka's topics.", invoke_without_command=True)
 
 
 def topics_of(cli: Cli) -> Topics:
-    from anabranch.operate import kafka
+    from anabranch.project import cluster as kafka
 
     return kafka.topics_of(cli.project())
 
@@ -72,7 +72,7 @@ def delete(context: typer.Context, name: str, yes: Annotated[bool, typer.Option(
     """
     import sys
 
-    from anabranch.core.errors import Misused, Refused
+    from anabranch.errors import Misused, Refused
 
     cli = cli_of(context)
     kafka = topics_of(cli)

@@ -1,0 +1,1 @@
+"""What is in a Structured Streaming checkpoint, ours or not."""

@@ -1,0 +1,177 @@
+"""What is to be seen of a checkpoint, as values and as JSON: each face draws it in its own way.
+
+Says nothing that the inventory, possible.py and findings.py have not decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from anabranch.checkpoint.checkpoint import Inventory, Operator
+from anabranch.checkpoint.files import BASES, StoreFiles
+from anabranch.checkpoint.findings import findings
+from anabranch.checkpoint.offsets import Held
+from anabranch.checkpoint.restartable import Verdict, oldest_possible, possible_replan, possible_replay
+from anabranch.checkpoint.sources import SourceRange
+from anabranch.text.instants import iso_utc
+
+# 9999-12-31T23:59:59.999Z: beyond it a calendar ends, and a log that says so is damaged.
+_LAST_MS = 253_402_300_799_999
+
+
+@dataclass(frozen=True)
+class BatchView:
+    id: int
+    # None: the entry cannot be read, or says nothing that could be a time.
+    planned_at: str | None
+    # None: there is none yet.
+    watermark: str | None
+    committed: bool
+    sources: tuple[SourceRange, ...]
+    replay: Verdict
+    replan: Verdict
+
+    @property
+    def rows(self) -> int | None:
+        counts = [source.rows for source in self.sources if source.rows is not None]
+        return sum(counts) if counts and len(counts) == len(self.sources) else None
+
+
+@dataclass(frozen=True)
+class OperatorView:
+    id: int
+    name: str | None
+    provider: str
+    stores: list[str]
+    partitions: int
+    # Held by every store; None: there is no such version.
+    versions: tuple[int, int] | None
+    snapshots: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Horizon:
+    """How far back one can go."""
+
+    batch: int
+    planned_at: str | None
+    # From there to the newest batch; None where a time is missing.
+    span_ms: int | None
+    # What the state of all kept batches takes.
+    state_bytes: int
+
+
+def view_batch(inventory: Inventory, batch: int, held: Held | None = None) -> BatchView:
+    entry = inventory.offset_entry(batch)
+    return BatchView(
+        id=batch,
+        planned_at=instant(entry.timestamp_ms) if entry else None,
+        watermark=instant(entry.watermark_ms) if entry else None,
+        committed=batch in inventory.commits,
+        sources=inventory.ranges(batch),
+        replay=possible_replay(inventory, batch, held),
+        replan=possible_replan(inventory, batch, held),
+    )
+
+
+def view_operator(inventory: Inventory, operator: Operator) -> OperatorView:
+    metadata = inventory.operator_metadata(operator)
+    held = [store.versions for store in operator.stores]
+    first = max((min(versions, default=0) for versions in held), default=0)
+    last = min((max(versions, default=0) for versions in held), default=0)
+    return OperatorView(
+        id=operator.id,
+        name=metadata.name if metadata else None,
+        provider=provider_of(operator.stores),
+        stores=sorted({store.name for store in operator.stores}),
+        partitions=len({store.partition for store in operator.stores}),
+        versions=(first, last) if 0 < first <= last else None,
+        snapshots=sum(any(file.kind in BASES for file in files) for versions in held for files in versions.values()),
+        bytes=sum(store.bytes for store in operator.stores),
+    )
+
+
+def provider_of(stores: tuple[StoreFiles, ...]) -> str:
+    """Guessed from the kinds of files: a checkpoint names its provider only in some versions."""
+    kinds = {file.kind for store in stores for files in store.versions.values() for file in files}
+    if kinds & {"delta", "snapshot"}:
+        return "mixed" if kinds & {"zip", "changelog"} else "HDFS-backed"
+    if "changelog" in kinds:
+        return "RocksDB + changelog"
+    return "RocksDB" if kinds else "unknown"
+
+
+def view_horizon(inventory: Inventory, held: Held | None = None) -> Horizon | None:
+    """None: no batch can be taken back to."""
+    oldest = oldest_possible(inventory, held)
+    if oldest is None or inventory.newest is None:
+        return None
+    first, last = inventory.offset_entry(oldest), inventory.offset_entry(inventory.newest)
+    in_time = first is not None and last is not None and instant(first.timestamp_ms) and instant(last.timestamp_ms)
+    return Horizon(
+        batch=oldest,
+        planned_at=instant(first.timestamp_ms) if first else None,
+        span_ms=max(0, last.timestamp_ms - first.timestamp_ms) if in_time and first and last else None,
+        state_bytes=sum(store.bytes for operator in inventory.operators for store in operator.stores),
+    )
+
+
+def formats(inventory: Inventory) -> dict[str, int | None]:
+    """The versions of the two logs, and of the names of state files; None where there is nothing to tell it by."""
+    entry = inventory.offset_entry(inventory.newest) if inventory.newest is not None else None
+    commit = inventory.commit_entry(inventory.commits.newest) if inventory.commits.newest is not None else None
+    # The newest file tells: a query may have changed over on the way.
+    newest = [
+        file for operator in inventory.operators for store in operator.stores
+        for file in (store.versions[max(store.versions)] if store.versions else ())
+    ]  # fmt: skip
+    return {
+        "offsets": entry.version if entry else None,
+        "commits": commit.version if commit else None,
+        "state": (2 if any(file.id for file in newest) else 1) if newest else None,
+    }
+
+
+def as_json(inventory: Inventory, batches: Sequence[int] | None = None, held: Held | None = None) -> dict[str, Any]:
+    """All of it: every entry of the logs is read; or these batches, and what is wrong with them."""
+    shown = inventory.batches if batches is None else batches
+    return {
+        "path": inventory.path,
+        "query_id": inventory.query_id,
+        "formats": formats(inventory),
+        "newest_batch": inventory.newest,
+        "batches": [batch_json(view_batch(inventory, batch, held)) for batch in shown],
+        "operators": [operator_json(view_operator(inventory, operator)) for operator in inventory.operators],
+        "findings": [asdict(finding) for finding in findings(inventory, batches)],
+    }
+
+
+def batch_json(batch: BatchView) -> dict[str, Any]:
+    return {
+        "id": batch.id,
+        "planned_at": batch.planned_at,
+        "watermark": batch.watermark,
+        "committed": batch.committed,
+        "sources": [
+            {"kind": source.kind, "start": source.start, "end": source.end, "rows": source.rows} for source in batch.sources
+        ],
+        "replay": _verdict(batch.replay),
+        "replan": _verdict(batch.replan),
+    }
+
+
+def operator_json(operator: OperatorView) -> dict[str, Any]:
+    kept = ("id", "name", "provider", "stores", "partitions")
+    return {**{name: getattr(operator, name) for name in kept}, "versions": list(operator.versions or ())}
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {"possible": verdict.possible, "why_not": "; ".join(verdict.why_not) or None}
+
+
+def instant(epoch_ms: int) -> str | None:
+    """None for no time (0, Spark's watermark before the first event) and for what no calendar has."""
+    return iso_utc(epoch_ms) if 0 < epoch_ms <= _LAST_MS else None

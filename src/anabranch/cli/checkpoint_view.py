@@ -1,0 +1,194 @@
+"""A checkpoint on a screen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from anabranch.checkpoint.checkpoint import Inventory
+from anabranch.checkpoint.finding import Finding
+from anabranch.checkpoint.findings import findings
+from anabranch.checkpoint.offsets import Held
+from anabranch.checkpoint.report import (
+    BatchView,
+    OperatorView,
+    formats,
+    instant,
+    view_batch,
+    view_horizon,
+    view_operator,
+)
+from anabranch.checkpoint.restartable import Verdict
+from anabranch.checkpoint.sources import SourceRange
+from anabranch.cli.output import write_line, write_table
+from anabranch.text.durations import format_duration
+from anabranch.text.sizes import human_bytes
+
+# A screen's worth; reading them takes no time.
+NEWEST = 20
+# More of a kind are counted, not listed: a deleted directory leaves thousands of checksums behind.
+_MOST_OF_A_KIND = 5
+_MOST_PARTITIONS = 4
+_WIDTH = 100
+
+
+def write_checkpoint(inventory: Inventory, held: Held | None = None, *, every: bool) -> None:
+    shown = inventory.batches if every else inventory.batches[-NEWEST:]
+    _write(inventory.path, _about(inventory), "")
+    if shown:
+        columns = ("batch", "planned", "watermark", "committed", "rows", "read", "rewind")
+        write_table(columns, [_batch_row(view_batch(inventory, batch, held)) for batch in shown])
+        if len(shown) < len(inventory.batches):
+            older = len(inventory.batches) - len(shown)
+            _write(f"... and {older:,} older, from {inventory.batches[0]}: --all shows them.")
+    else:
+        _write("No batch was planned here yet.")
+    _write("")
+    _write_operators(inventory)
+    _write(_horizon(inventory, held), "")
+    _write_findings(findings(inventory, None if every else shown), every)
+
+
+def _about(inventory: Inventory) -> str:
+    versions = formats(inventory)
+    known = ", ".join(f"{name} v{version}" for name, version in versions.items() if version is not None)
+    return f"query {inventory.query_id or 'without an id'}" + (f" ({known})" if known else "")
+
+
+def _batch_row(batch: BatchView) -> tuple[str, ...]:
+    rows = "?" if batch.rows is None else f"{batch.rows:,}"
+    return (
+        str(batch.id),
+        batch.planned_at or "?",
+        batch.watermark or "-",
+        "yes" if batch.committed else "no",
+        rows if batch.sources else "?",
+        _cut(" | ".join(_read(source) for source in batch.sources) or "(cannot be read)"),
+        _rewind(batch.replay, batch.replan),
+    )
+
+
+def _rewind(replay: Verdict, replan: Verdict) -> str:
+    if replay.possible and replan.possible:
+        return "replay, replan"
+    if replay.possible:
+        return f"replay (no replan: {replan.why_not[0]})"
+    if replan.possible:
+        return f"replan (no replay: {replay.why_not[0]})"
+    return f"no: {replay.why_not[0]}"
+
+
+def _read(source: SourceRange) -> str:
+    match source.kind:
+        case "kafka":
+            return "  ".join(_topics(source.start or {}, source.end or {}))
+        case "file":
+            first, last = source.start, source.end
+            return f"files: log {_plain(first)} -> {_plain(last)}" if first != last else f"files: nothing after log {last}"
+        case _:
+            return f"{source.kind}: {_plain(source.start)} -> {_plain(source.end)}"
+
+
+def _topics(start: dict[str, dict[str, int]], end: dict[str, dict[str, int]]) -> Iterator[str]:
+    for topic, ends in end.items():
+        starts = start.get(topic, {})
+        parts = [f"{p}: {starts.get(p, '?')}..{last}" for p, last in ends.items()]
+        more = f" and {len(parts) - _MOST_PARTITIONS} more" if len(parts) > _MOST_PARTITIONS else ""
+        yield f"{topic} " + " ".join(parts[:_MOST_PARTITIONS]) + more
+
+
+def _plain(value: Any) -> str:
+    return "?" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _write_operators(inventory: Inventory) -> None:
+    if not inventory.operators:
+        _write("No state.", "")
+        return
+    columns = ("operator", "name", "provider", "stores", "partitions", "versions", "snapshots", "size")
+    write_table(columns, [_operator_row(view_operator(inventory, operator)) for operator in inventory.operators])
+    _write("")
+
+
+def _operator_row(operator: OperatorView) -> tuple[str, ...]:
+    versions = f"{operator.versions[0]}..{operator.versions[1]}" if operator.versions else "none in all stores"
+    stores = _cut(", ".join(operator.stores) or "-")
+    counts = (str(operator.partitions), versions, f"{operator.snapshots:,}", human_bytes(operator.bytes))
+    return (str(operator.id), operator.name or "?", operator.provider, stores, *counts)
+
+
+def _horizon(inventory: Inventory, held: Held | None) -> str:
+    horizon = view_horizon(inventory, held)
+    if horizon is None:
+        return "No batch can be rewound to." if inventory.batches else "There is nothing to rewind."
+    when = f", planned {horizon.planned_at}" if horizon.planned_at else ""
+    span = f", {format_duration(horizon.span_ms / 1000)} before the newest" if horizon.span_ms else ""
+    size = f"; the state kept for it takes {human_bytes(horizon.state_bytes)}" if inventory.operators else ""
+    source = "Kafka still has its data" if held else "Whether the source still has its data is not in here"
+    return f"One can go back to batch {horizon.batch}{when}{span}{size}. {source}."
+
+
+def _write_findings(found: Sequence[Finding], every: bool) -> None:
+    if not found:
+        where = "" if every else ", in the newest batches (--all looks at every one)"
+        _write(f"Nothing is wrong with it{where}.")
+        return
+    _write(f"{len(found):,} finding{'s' if len(found) > 1 else ''}:")
+    counts: dict[str, int] = {}
+    for finding in found:
+        counts[finding.code] = counts.get(finding.code, 0) + 1
+        if every or counts[finding.code] <= _MOST_OF_A_KIND:
+            _write(f"  {finding.file} [{finding.code}]: {finding.what}.", f"    -> {finding.remedy}")
+    for code, count in counts.items():
+        if not every and count > _MOST_OF_A_KIND:
+            _write(f"  ... and {count - _MOST_OF_A_KIND:,} more [{code}]: --all shows them.")
+
+
+def write_batch(inventory: Inventory, batch: int, held: Held | None = None) -> None:
+    """One batch in full."""
+    view, entry, commit = view_batch(inventory, batch, held), inventory.offset_entry(batch), inventory.commit_entry(batch)
+    after = instant(commit.next_watermark_ms) if commit else None
+    _write(f"batch {batch} of {inventory.path}")
+    _write(f"planned    {view.planned_at or '?'}", f"committed  {'yes' if view.committed else 'no'}")
+    _write(f"watermark  {view.watermark or 'none yet'}" + (f", after it {after}" if after else ""))
+    for place, source in enumerate(view.sources):
+        rows = "" if source.rows is None else f", {source.rows:,} rows"
+        _write(f"source {place}: {source.kind}{rows}", *(f"  {line}" for line in _in_full(source)))
+    for name, verdict in (("replay", view.replay), ("replan", view.replan)):
+        _write(f"{name:<9}  {'possible' if verdict.possible else 'not possible'}")
+        _write(*(f"  {line}" for line in (*verdict.why_not, *verdict.notes)))
+    for operator in inventory.operators:
+        for store in operator.stores:
+            kept = ", ".join(file.name for file in store.versions.get(batch, ())) or "no file"
+            _write(f"state before it, {store.words}: {kept}")
+    _write(*(f"conf       {name}={value}" for name, value in (entry.conf if entry else {}).items()))
+    _write_findings(findings(inventory, [batch]), every=True)
+
+
+def write_state(batch: int, rows: Sequence[Mapping[str, Any]], *, has_more: bool) -> None:
+    """One line for each key."""
+    if not rows:
+        _write(f"After batch {batch} the state is empty.")
+        return
+    write_table(list(rows[0]), [[_cut(_plain(value)) for value in row.values()] for row in rows])
+    _write("", f"State after batch {batch}" + (f": the first {len(rows):,} rows, --limit shows more." if has_more else "."))
+
+
+def _in_full(source: SourceRange) -> Iterator[str]:
+    if source.kind != "kafka":
+        yield f"{_plain(source.start)} -> {_plain(source.end)}"
+        return
+    for topic, ends in (source.end or {}).items():
+        starts = (source.start or {}).get(topic, {})
+        for partition, last in ends.items():
+            yield f"{topic} {partition}: {starts.get(partition, '?')}..{last}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 3] + "..."
+
+
+def _write(*lines: str) -> None:
+    for line in lines:
+        write_line(line)

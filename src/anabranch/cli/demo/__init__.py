@@ -1,0 +1,1 @@
+"""anabranch demo."""

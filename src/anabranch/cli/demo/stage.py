@@ -1,0 +1,129 @@
+"""Where the demo plays: a new directory, and the real commands, each shown before it runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from shlex import join
+from time import monotonic
+from typing import TypeVar
+
+from anabranch.cli.output import write_line
+from anabranch.errors import Failed
+
+_PATIENCE_S = 120.0
+Found = TypeVar("Found")
+
+
+@dataclass
+class Stage:
+    directory: Path
+    # Every visit that visits-log has printed so far, and the ledger of all that Kafka acknowledged.
+    printed: list[str] = field(default_factory=list)
+
+    @property
+    def ledger(self) -> Path:
+        return self.directory / "ledger.jsonl"
+
+    def tell(self, text: str) -> None:
+        for line in text.split("\n"):
+            write_line(line)
+        sys.stdout.flush()
+
+    def configure(self) -> None:
+        """The counting pipelines read a topic of their own. Short runs pay for no second compiler of Java."""
+        pipelines = "".join(
+            f'[pipelines.{name}]\ntopics = {{ source = "clicks" }}\n' for name in ("visits-lake", "visits-counter")
+        )
+        spark = '[spark]\ndriver.extraJavaOptions = "-XX:TieredStopAtLevel=1"\n'
+        (self.directory / "anabranch.toml").write_text(pipelines + spark, encoding="utf-8")
+
+    def produce(self, topic: str, *times: str) -> None:
+        """Sends one visit for each time of 4 September 2025, all together."""
+        self._produce(topic, [f"2025-09-04T{time}:00" for time in times])
+
+    def produce_ahead(self, topic: str, *, minutes: int, count: int) -> None:
+        """Sends visits whose clock is ahead of ours."""
+        first = datetime.now(UTC) + timedelta(minutes=minutes)
+        self._produce(topic, [f"{first + timedelta(seconds=second):%Y-%m-%dT%H:%M:%SZ}" for second in range(count)])
+
+    def newest_batch(self, pipeline: str) -> int:
+        return int(json.loads(self._quietly("checkpoint", pipeline, "--json", must_work=True))["newest_batch"])
+
+    def _produce(self, topic: str, times: Sequence[str]) -> None:
+        lines = [f'{{"visit_id": 1, "event_time": "{time}"}}' for time in times]
+        self.tell(f"\n$ anabranch produce {topic}")
+        for line in lines:
+            self.tell(f"> {line}")
+        self._quietly("produce", topic, text="\n".join(lines), must_work=True)
+
+    def await_values(self, topic: str, count: int) -> None:
+        """Waits until a topic holds so many values, and shows the last."""
+        values = self._until(lambda: self._values(topic), lambda values: len(values) >= count, f"{count} results in {topic}")
+        self.tell(f"{topic}: {values[-1]}")
+
+    def await_lake(self, rows: int) -> None:
+        self._until(self._lake_rows, lambda found: found >= rows, f"{rows} rows in the lake")
+
+    def _values(self, topic: str) -> list[str]:
+        return self._quietly("consume", topic).splitlines()
+
+    def _lake_rows(self) -> int:
+        found = self._quietly("lake", "--json")
+        return int(json.loads(found)["rows"]) if found else 0
+
+    def _until(self, look: Callable[[], Found], is_there: Callable[[Found], bool], what: str) -> Found:
+        deadline_s = monotonic() + _PATIENCE_S
+        while not is_there(found := look()):
+            if monotonic() > deadline_s:
+                raise Failed(f"the demo waited {_PATIENCE_S:.0f} s for {what}.", f"look into {self.directory}")
+        return found
+
+    def _quietly(self, *command: str, text: str = "", must_work: bool = False) -> str:
+        """A command whose talk is not part of the story. One that only looks may fail, for it may be too early."""
+        done = subprocess.run(
+            [sys.executable, "-m", "anabranch", "-C", str(self.directory), *command],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if must_work and done.returncode != 0:
+            raise Failed(f"the demo's command `anabranch {join(command)}` failed: {done.stderr.strip()}")
+        return done.stdout if done.returncode == 0 else ""
+
+    def anabranch(self, *command: str) -> None:
+        """Shows a command, runs it, and waits for its end."""
+        with self.started(*command) as process:
+            pass
+        if process.returncode != 0:
+            raise Failed(
+                f"the demo's command `anabranch {join(command)}` ended with {process.returncode}.",
+                f"look into {self.directory}",
+            )
+
+    @contextmanager
+    def started(self, *command: str, piped: bool = False) -> Iterator[subprocess.Popen[str]]:
+        """Shows and starts a command; it has ended when the block is left. An error in the block ends it."""
+        self.tell(f"\n$ anabranch {join(command)}")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "anabranch", "-C", str(self.directory), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if piped else None,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+        try:
+            yield process
+        except BaseException:
+            process.terminate()
+            raise
+        finally:
+            process.wait()

@@ -1,0 +1,109 @@
+"""What a person sees: data on stdout, talk on stderr, progress on whatever takes more than a second.
+
+Whatever is written goes through here, and is made harmless here: names, keys and values may come from anybody.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import typer
+
+from anabranch.text.escape import harmless, harmless_json, harmless_lines
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from anabranch.project.project import Project
+
+
+class Count(Protocol):
+    """Takes how much is done, of how much, and what else there is to say of it."""
+
+    def __call__(self, done: int, total: int, note: str = "") -> None: ...
+
+
+@dataclass(frozen=True)
+class Cli:
+    """The options that every command has."""
+
+    directory: Path
+    quiet: bool
+    debug: bool
+
+    def project(self, options: dict[str, Any] | None = None) -> Project:
+        from anabranch.project.project import open_project
+
+        return open_project(self.directory, options)
+
+    def say(self, text: str) -> None:
+        if not self.quiet:
+            stderr().print(harmless_lines(text), highlight=False, markup=False, soft_wrap=True)
+
+    @contextmanager
+    def busy(self, what: str) -> Iterator[None]:
+        """Shows that something goes on: a turning wheel on a terminal, one line elsewhere."""
+        console = stderr()
+        if self.quiet:
+            yield
+        elif console.is_terminal:
+            with console.status(what):
+                yield
+        else:
+            self.say(f"{what} ...")
+            yield
+
+    @contextmanager
+    def counting(self, what: str) -> Iterator[Count]:
+        """A bar for things that are counted; nothing is shown before the first count."""
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = stderr()
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=console, disable=self.quiet or not console.is_terminal) as progress:
+            task = progress.add_task(what, visible=False, total=None)
+            said = -1
+
+            def count(done: int, total: int, note: str = "") -> None:
+                nonlocal said
+                progress.update(task, description=f"{what}{note}", completed=done, total=total, visible=True)
+                # Off a terminal: a line at the start, at the end, and at each tenth.
+                tenth = 10 * done // max(1, total)
+                if not console.is_terminal and tenth != said:
+                    self.say(f"{what}: {done} of {total}{note}")
+                said = tenth
+
+            yield count
+
+
+def cli_of(context: typer.Context) -> Cli:
+    found = context.find_object(Cli)
+    assert found is not None
+    return found
+
+
+def stderr() -> Console:
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
+def write_json(value: object) -> None:
+    sys.stdout.write(harmless_json(value, indent=2) + "\n")
+
+
+def write_line(text: str) -> None:
+    sys.stdout.write(harmless(text) + "\n")
+
+
+def write_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Left-aligned columns, two spaces between them: readable on a screen, and by `awk`."""
+    table = [[harmless(cell) for cell in row] for row in (columns, *rows)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(columns))]
+    for row in table:
+        write_line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -1,1 +1,0 @@
-"""Core decides: pure functions on plain values. No Spark, no files, no clock."""

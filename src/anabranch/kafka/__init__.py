@@ -1,0 +1,1 @@
+"""Kafka through the Python client, and the embedded broker."""

@@ -1,0 +1,1 @@
+"""What all operations share: the log of plans and receipts, the fence."""

@@ -1,7 +1,0 @@
-"""Seed 004: by window and browser, within each batch. The same logic as over all batches; only the run differs."""
-
-from __future__ import annotations
-
-from anabranch.pipelines.browsers_stateful import transform
-
-__all__ = ["transform"]

@@ -1,0 +1,41 @@
+"""The Spark session of a project: its jars, its settings, its log. One way to start it, for a run and for an operation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from anabranch.project.project import Project
+from anabranch.spark.jars import ensure_jars
+from anabranch.spark.session import Session, start_session
+
+
+class Waiting(Protocol):
+    """Shows a person that something goes on."""
+
+    def busy(self, what: str) -> AbstractContextManager[None]: ...
+    def counting(self, what: str) -> AbstractContextManager[Callable[[int, int], None]]: ...
+
+
+def new_log_file(project: Project, purpose: str) -> Path:
+    return project.log_dir / f"{purpose}-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"
+
+
+def open_session(
+    project: Project, face: Waiting, log_file: Path, *, changes: Mapping[str, str] | None = None, debug: bool = False
+) -> Session:
+    with face.counting("Fetching Spark's jars") as count:
+        jars = ensure_jars("spark", project.ivy_settings, count)
+    with face.busy("Starting Spark"):
+        return start_session(
+            {**project.settings.spark, **(changes or {})},
+            zone=project.settings.timezone,
+            jars=jars,
+            scratch_dir=project.home / "tmp",
+            log_file=log_file,
+            debug=debug,
+        )

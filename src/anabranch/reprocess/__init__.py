@@ -1,0 +1,1 @@
+"""Recompute event-time windows from the lake beside the running stream."""

@@ -1,0 +1,1 @@
+"""Spark's parts: Java, jars, the JVM, the session."""

@@ -1,0 +1,117 @@
+"""Launches the JVM that PySpark talks to. Ours, not PySpark's launch script, for what that cannot do:
+
+* it dies with its driver: a JVM that outlives a killed driver goes on writing batches (checkpoint-rewind.md, hazard D);
+* Ctrl-C in the terminal does not reach it, so that the batch under way can end;
+* its output goes to a log file, and it starts from a class archive where there is one, in half the time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from anabranch.errors import Failed
+from anabranch.spark.jars import pyspark_home
+from anabranch.spark.java import Java
+
+# What Spark 4.2's own launcher passes (JavaModuleOptions): Spark looks into these packages of Java.
+_OPENED = (
+    "lang",
+    "lang.invoke",
+    "lang.reflect",
+    "io",
+    "net",
+    "nio",
+    "util",
+    "util.concurrent",
+    "util.concurrent.atomic",
+)
+_OPENED_INTERNAL = ("jdk.internal.ref", "sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar")
+_MODULE_OPTIONS = (
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    "--add-modules=jdk.incubator.vector",
+    *(f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in _OPENED),
+    *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_INTERNAL),
+    "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dio.netty.allocator.type=pooled",
+    "--sun-misc-unsafe-memory-access=allow",
+    "--enable-native-access=ALL-UNNAMED",
+    "-Djdk.reflect.useDirectMethodHandle=false",
+)
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
+
+
+@dataclass(frozen=True)
+class Jvm:
+    process: subprocess.Popen[bytes]
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def end(self) -> None:
+        """Its standard input is its lifeline: Spark's gateway ends when that closes."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def launch_jvm(java: Java, jars: Sequence[Path], options: Sequence[str], environment: Mapping[str, str], log_file: Path) -> Jvm:
+    """A JVM with Spark's gateway in it; PySpark in this process finds it by itself."""
+    classpath = os.pathsep.join([f"{pyspark_home()}/jars/*", *map(str, jars)])
+    command = [
+        str(java.path),
+        *_MODULE_OPTIONS,
+        *options,
+        "-cp",
+        classpath,
+        "org.apache.spark.deploy.SparkSubmit",
+        "pyspark-shell",
+    ]
+    with TemporaryDirectory(prefix="anabranch-") as directory, log_file.open("ab") as log:
+        answer = Path(directory) / "gateway"
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **environment, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(answer)},
+            start_new_session=True,
+            preexec_fn=_die_with_parent(),
+        )
+        _await_gateway(process, answer, log_file)
+        content = answer.read_bytes()
+    # Written by Java's DataOutputStream: the port, the length of the secret, the secret.
+    os.environ["PYSPARK_GATEWAY_PORT"] = str(int.from_bytes(content[:4], "big"))
+    os.environ["PYSPARK_GATEWAY_SECRET"] = content[8:].decode()
+    return Jvm(process)
+
+
+def _await_gateway(process: subprocess.Popen[bytes], answer: Path, log_file: Path) -> None:
+    while not answer.exists():
+        try:
+            process.wait(0.02)
+        except subprocess.TimeoutExpired:
+            continue
+        raise Failed("Spark's JVM ended at its start.", f"why: {log_file}", "anabranch doctor")
+
+
+def _die_with_parent() -> Callable[[], object] | None:
+    """Linux tells a child of its parent's death at once. Elsewhere the closed lifeline does, within seconds."""
+    if sys.platform != "linux":
+        return None
+    # Loaded here: between fork and exec nothing may be looked up.
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    return lambda: prctl(_DIE_WITH_PARENT, signal.SIGKILL)

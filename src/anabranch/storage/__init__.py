@@ -1,0 +1,1 @@
+"""Where files lie: a directory, or memory in tests."""

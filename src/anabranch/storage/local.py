@@ -1,0 +1,190 @@
+"""Where a checkpoint lies, behind the few things that a rewind needs of it: list, read, create exclusively, move, sync.
+
+Nothing can be removed or written over: what has to go is moved aside. A store that cannot create a file exclusively is no
+place for a rewind, since two could begin at once; it says so by refusing. Paths are relative to the checkpoint.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+from uuid import uuid4
+
+from anabranch.errors import Refused
+from anabranch.storage.rename import rename_exclusively
+
+# The longest way down: state/<operator>/<partition>/<store>/SSTs.
+_MOST_LEVELS = 5
+# Where Spark keeps something, and where we do: a directory that is no checkpoint is not walked through.
+LEVEL_1 = ("offsets", "commits", "sources", "state", "_rewind")
+# Sizes take two thirds of a walk. Those of the logs and of Hadoop's checksums are told one by one, to who asks.
+_NOT_MEASURED = ("offsets", "commits")
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+
+Sizes = dict[str, dict[str, int]]
+
+
+class Storage(Protocol):
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def locations(self) -> tuple[str, ...]:
+        """All names that it has: Spark writes absolute ones into a checkpoint."""
+
+    def list(self) -> tuple[Sizes, tuple[str, ...]]:
+        """Directory -> name -> size, and the directories that cannot be listed. -1: not measured."""
+
+    def size(self, path: str) -> int:
+        """0: it is not there."""
+
+    def read(self, path: str, most_bytes: int) -> bytes | None:
+        """None: it is not there, cannot be read, or is larger."""
+
+    def holds(self, path: str) -> bool: ...
+
+    def create(self, path: str, content: bytes) -> bool:
+        """Whole, and durable, or not at all; False if there is a file of that name."""
+
+    def move(self, source: str, target: str) -> None:
+        """FileNotFoundError without a source; FileExistsError if the target is there."""
+
+    def sync(self, directories: Iterable[str]) -> None:
+        """What was moved from or to these survives a loss of power. One that is not there is passed over."""
+
+
+class DirectoryStorage:
+    """A directory of this machine."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = os.path.abspath(path)  # noqa: PTH100 - resolve() would follow links; both names are wanted.
+        self._made: set[str] = set()
+
+    @property
+    def locations(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((str(Path(self.path).resolve()), self.path)))
+
+    def list(self) -> tuple[Sizes, tuple[str, ...]]:
+        """Raises OSError where the directory itself cannot be listed."""
+        found: Sizes = {}
+        unreadable: list[str] = []
+        with os.scandir(self.path) as entries:
+            first = [(entry.name, entry.is_dir(), entry) for entry in entries]
+        for name, is_dir, _ in first:
+            if is_dir and name in LEVEL_1:
+                level = 1 if name != "_rewind" else _MOST_LEVELS
+                _walk(f"{self.path}/{name}", name, found, unreadable, level)
+        found[""] = {name: _size(entry) for name, is_dir, entry in first if not is_dir}
+        return found, tuple(unreadable)
+
+    def size(self, path: str) -> int:
+        try:
+            return os.stat(f"{self.path}/{path}").st_size  # noqa: PTH116 - as in `read`
+        except (OSError, ValueError):
+            return 0
+
+    def read(self, path: str, most_bytes: int) -> bytes | None:
+        try:
+            # 20,000 of them: a Path costs as much as the read.
+            with open(f"{self.path}/{path}", "rb", buffering=0) as file:  # noqa: PTH123
+                if os.fstat(file.fileno()).st_size > most_bytes:
+                    return None
+                return file.read(most_bytes)
+        except (OSError, ValueError):
+            return None
+
+    def holds(self, path: str) -> bool:
+        return os.path.lexists(f"{self.path}/{path}")
+
+    def create(self, path: str, content: bytes) -> bool:
+        # Written beside it and linked: a link is made whole or not at all, and only where there is no file yet.
+        self._make_directory("_rewind")
+        temporary = f"{self.path}/_rewind/.{uuid4().hex}.tmp"
+        try:
+            with open(temporary, "xb") as file:  # noqa: PTH123 - as above
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            directory = path.rpartition("/")[0]
+            self._make_directory(directory)
+            try:
+                os.link(temporary, f"{self.path}/{path}")
+            except FileExistsError:
+                return False
+            except OSError as error:
+                if error.errno in _NO_LINKS:
+                    raise no_exclusive_creation(self.path) from None
+                raise
+            self.sync([directory])
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+        return True
+
+    def move(self, source: str, target: str) -> None:
+        self._make_directory(target.rpartition("/")[0])
+        rename_exclusively(f"{self.path}/{source}", f"{self.path}/{target}")
+
+    def sync(self, directories: Iterable[str]) -> None:
+        for directory in directories:
+            try:
+                handle = os.open(f"{self.path}/{directory}", os.O_RDONLY)
+            except FileNotFoundError:
+                continue
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def _make_directory(self, directory: str) -> None:
+        if directory not in self._made:
+            Path(self.path, directory).mkdir(parents=True, exist_ok=True)
+            self._made.add(directory)
+
+
+def no_exclusive_creation(path: str) -> Refused:
+    return Refused(
+        f"{path} lies on a store that cannot create a file exclusively: two operations could begin on it at once.",
+        "a mount that supports hard links will do; the checkpoint itself must stay where it is, it names its own place",
+    )
+
+
+def _walk(path: str, name: str, listing: Sizes, unreadable: list[str], level: int) -> None:
+    names: dict[str, int] = {}
+    directories: list[str] = []
+    try:
+        with os.scandir(path) as entries:
+            if name in _NOT_MEASURED:
+                names = {entry.name: -1 for entry in entries if not entry.is_dir(follow_symlinks=False)}
+            else:
+                _measure(entries, names, directories)
+    except FileNotFoundError:
+        return
+    except OSError:
+        unreadable.append(name)
+    listing[name] = names
+    if level < _MOST_LEVELS:
+        for directory in directories:
+            _walk(f"{path}/{directory}", f"{name}/{directory}", listing, unreadable, level + 1)
+
+
+def _measure(entries: Iterable[os.DirEntry[str]], names: dict[str, int], directories: list[str]) -> None:
+    for entry in entries:
+        file = entry.name
+        if file.endswith(".crc"):
+            names[file] = -1
+        # Links are not followed below the first level: they could lead round in a circle.
+        elif entry.is_dir(follow_symlinks=False):
+            directories.append(file)
+        else:
+            names[file] = _size(entry)
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat().st_size
+    except OSError:
+        # Gone since, or a link to nowhere: it is listed, and reading it will tell.
+        return -1

@@ -1,0 +1,56 @@
+"""A storage in memory: the twin of a directory, for tests and for the model that drives thousands of rewinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from anabranch.storage.local import Sizes, no_exclusive_creation
+
+
+class MemoryStorage:
+    """A tree of path -> content."""
+
+    def __init__(self, files: Mapping[str, bytes], path: str = "/memory", *, is_exclusive: bool = True) -> None:
+        self.files, self.path, self.locations, self._is_exclusive = dict(files), path, (path,), is_exclusive
+
+    def list(self) -> tuple[Sizes, tuple[str, ...]]:
+        found: Sizes = {"": {}}
+        for file, content in self.files.items():
+            directory, _, name = file.rpartition("/")
+            if directory.startswith("_rewind/"):
+                continue
+            found.setdefault(directory, {})[name] = len(content)
+            while directory:
+                found.setdefault(directory, {})
+                directory = directory.rpartition("/")[0]
+        return found, ()
+
+    def size(self, path: str) -> int:
+        return len(self.files.get(path, b""))
+
+    def read(self, path: str, most_bytes: int) -> bytes | None:
+        content = self.files.get(path)
+        return None if content is None or len(content) > most_bytes else content
+
+    def holds(self, path: str) -> bool:
+        return path in self.files or any(file.startswith(f"{path}/") for file in self.files)
+
+    def create(self, path: str, content: bytes) -> bool:
+        if not self._is_exclusive:
+            raise no_exclusive_creation(self.path)
+        if path in self.files:
+            return False
+        self.files[path] = content
+        return True
+
+    def move(self, source: str, target: str) -> None:
+        moved = {file for file in self.files if file == source or file.startswith(f"{source}/")}
+        if self.holds(target):
+            raise FileExistsError(target)
+        if not moved:
+            raise FileNotFoundError(source)
+        for file in moved:
+            self.files[target + file.removeprefix(source)] = self.files.pop(file)
+
+    def sync(self, directories: Iterable[str]) -> None:
+        del directories

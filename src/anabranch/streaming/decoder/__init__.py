@@ -1,0 +1,1 @@
+"""The decoder: what a Kafka record says, or which problem it has."""

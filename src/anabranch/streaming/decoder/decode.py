@@ -1,0 +1,88 @@
+"""The one decoder: what a Kafka record says as a visit event, or which problem it has. Stream and batch alike.
+
+Expressions of SQL: no UDF, no action, no clock, no session. It does not know which pipeline asks, and what it says
+of a record depends on nothing but the record and the two parameters. It never throws, whatever the bytes.
+
+What the result holds, in this order (event_time first: Delta keeps statistics of a table's first columns):
+
+    event_time                                TIMESTAMP, to the microsecond; null where there is none that can be used
+    event_id, visit_id, user_id, page, browser    text, each may be null; to be trusted only where problem is null
+    problem                                   null: a good event
+    topic, partition, offset, record_time     where the record is, and Kafka's own time of it
+    key, value, headers                       as they came, where the source has them
+
+Decided here:
+* `userId` and `eventTime` are read where the canonical name is missing or null. Names are case-sensitive, others are ignored.
+* Ids may be integers of any length: their digits are the text (-0 is 0). 1.0 and 1e3 are neither integers nor strings.
+* A time is `2025-09-04T07:00[:00[.1 to 9 digits]]`, T or a space, then nothing, `Z`, `+02`, `+0200` or `+02:00`; what is
+  finer than a microsecond is cut off. Region names (`[Europe/Paris]`) are no part of ISO-8601 and no time.
+* A local time that a zone skips moves on by the gap, one that it has twice is the first of the two, as in java.time.
+* A record whose JSON cannot be trusted as a whole has no event_time; one with another problem keeps a time that is in range.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from pyspark.sql import DataFrame
+
+from anabranch.streaming.decoder.fast_path import plain_field, plain_instant, plain_time
+from anabranch.streaming.decoder.full_parse import TEXT, odd, spellings
+
+_FIELDS: Final = ("event_id", "visit_id", "user_id", "page", "browser")
+_COORDINATES: Final = ("topic", "partition", "offset")
+_BYTES: Final = ("key", "value", "headers")
+
+_IS_ODD: Final = "coalesce(_plain_time, '') = ''"
+_INSTANT: Final = "coalesce(_plain_instant, _instant)"
+# 1970 to 9998, in UTC: Python and sinks stop at 9999.
+_END_S: Final = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
+_IN_RANGE: Final = f"({_INSTANT} >= timestamp_seconds(0) AND {_INSTANT} < timestamp_seconds({_END_S}))"
+
+
+def decode(records: DataFrame, *, zone: str, future_tolerance_s: float | None) -> DataFrame:
+    """The events of Kafka records. A time without a zone is in `zone`; a tolerance of None lets any future pass.
+
+    Most records are plain (plain.py): nothing but their time can be wrong. The odd ones (odd.py) are asked all questions.
+    """
+    as_they_came = [name for name in _BYTES if name in records.columns]
+    kept = ("timestamp", *_COORDINATES, *as_they_came)
+    looked_at = _behind_barrier(records, f"array(struct({plain_time(TEXT)} AS _plain_time))", *kept)
+    plain = f"CASE WHEN NOT {_IS_ODD} THEN {plain_instant('_plain_time', zone)} END"
+    timed = _behind_barrier(looked_at, f"array(struct({plain} AS _plain_instant))")
+    judged = _behind_barrier(timed, f"CASE WHEN {_IS_ODD} THEN {odd(zone)} END")
+    not_a_time = f"CASE WHEN {_INSTANT} IS NULL THEN 'event_time is not a time' END"
+    problem = f"coalesce(_broken, _no_instant, {not_a_time}, {_wrong_instant(future_tolerance_s)}, _wrong_type)"
+    return judged.selectExpr(
+        f"CASE WHEN _broken IS NULL AND {_IN_RANGE} THEN {_INSTANT} END AS event_time",
+        *(f"{_field(name)} AS {name}" for name in _FIELDS),
+        f"{problem} AS problem",
+        *_COORDINATES,
+        "timestamp AS record_time",
+        *as_they_came,
+    )
+
+
+def _behind_barrier(frame: DataFrame, structs: str, *kept: str) -> DataFrame:
+    """The frame, or what is kept of it, with the fields of the one struct, evaluated once; nulls where there is none.
+
+    Spark would copy a plain column's expression into every filter and column that uses it: `problem is null` alone would
+    parse each record many times over. It cannot do that to what comes out of a generator.
+    """
+    return frame.selectExpr(*(kept or "*"), f"inline_outer({structs})")
+
+
+def _field(name: str) -> str:
+    """Outside of the barriers: Spark leaves out what nobody asks for."""
+    return f"CASE WHEN {_IS_ODD} THEN _{name} ELSE {plain_field(TEXT, *spellings(name))} END"
+
+
+def _wrong_instant(future_tolerance_s: float | None) -> str:
+    outside = f"WHEN NOT {_IN_RANGE} THEN 'event_time out of range'"
+    if future_tolerance_s is None:
+        return f"CASE {outside} END"
+    # As doubles, exact for centuries: a long could overflow, which throws.
+    ahead_us = f"cast(unix_micros({_INSTANT}) AS DOUBLE) - cast(unix_micros(timestamp) AS DOUBLE)"
+    # It would push the watermark over everything behind it.
+    return f"CASE {outside} WHEN {ahead_us} > {future_tolerance_s * 1e6:.0f}D THEN 'event_time in the future' END"

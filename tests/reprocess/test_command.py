@@ -1,0 +1,213 @@
+"""Reprocess on the real broker: what it refuses, whether the ground moved while a person thought, killed while it sends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from uuid import uuid4
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from anabranch.kafka.admin import Topics
+from anabranch.kafka.records import GroupProducer, Received, latest_by_key, read_records
+from tests.support.harness import Project
+
+pytestmark = pytest.mark.kafka
+
+# So many results that sending them takes a while: 20 groups, each acknowledged before the next.
+BROWSERS = 10_000
+SEVEN = ("--from", "2025-09-04T07:00Z", "--to", "2025-09-04T07:10Z")
+MANY = ("--from", "2025-09-04T07:20Z", "--to", "2025-09-04T07:25Z")
+SEVEN_KEY = '{"window_start":"2025-09-04T07:00:00.000Z"}'
+
+
+class Results:
+    """A topic of results, seen and written from outside."""
+
+    def __init__(self, kafka: Mapping[str, str], name: str) -> None:
+        self.name, self._kafka, self._topics = name, kafka, Topics(kafka)
+
+    def all(self) -> list[Received]:
+        return list(read_records(self._topics, self.name, follow=False))
+
+    def send(self, key: str, value: str) -> None:
+        GroupProducer(self._kafka, self.name).send([(key.encode(), value.encode())])
+
+
+@pytest.fixture(scope="module")
+def source(topics: Topics) -> str:
+    name = f"visits-{uuid4().hex[:12]}"
+    topics.create(name, 2)
+    return name
+
+
+@pytest.fixture(scope="module")
+def counts(source: str, kafka: dict[str, str]) -> Results:
+    return Results(kafka, f"{source}-counts")
+
+
+@pytest.fixture(scope="module")
+def browsers(source: str, kafka: dict[str, str]) -> Results:
+    return Results(kafka, f"{source}-browsers")
+
+
+@pytest.fixture(scope="module")
+def project(
+    kafka: dict[str, str], source: str, counts: Results, browsers: Results, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Project]:
+    """Closed windows that the stream has counted and the lake has: 3 visits at 7, and one of each of many browsers."""
+    project = Project(tmp_path_factory.mktemp("reprocess"))
+    sinks = {
+        "visits-lake": "",
+        "visits-counter": f', sink = "{counts.name}"',
+        "browsers-stateful": f', sink = "{browsers.name}"',
+    }
+    pipelines = "".join(f'[pipelines.{name}]\ntopics = {{ source = "{source}"{sink} }}\n' for name, sink in sinks.items())
+    project.configure(f'[kafka]\nbootstrap_servers = "{kafka["bootstrap.servers"]}"\n{pipelines}')
+    many = [_visit("07:21", f"browser {number}") for number in range(BROWSERS)]
+    visits = [_visit("07:00"), _visit("07:01"), _visit("07:02"), *many, _visit("09:00")]
+    project.ok("produce", source, "--partition", "0", text="\n".join(visits))
+    project.ok("run", *sinks, "--until-caught-up")
+    _make_bad_by_yesterdays_rules(project.directory / ".anabranch" / "lake" / "visits", offset=2)
+    yield project
+    project.end()
+
+
+def _visit(time: str, browser: str = "Firefox") -> str:
+    return json.dumps({"visit_id": 1, "event_time": f"2025-09-04T{time}:00Z", "browser": browser})
+
+
+def _make_bad_by_yesterdays_rules(lake: Path, offset: int) -> None:
+    """The row as an older decoder might have left it: with a problem, without a time, and so in no hour."""
+    table = DeltaTable(lake)
+    rows = table.to_pyarrow_dataset().to_table()
+    row = rows.filter(pa.compute.field("offset") == offset).to_pylist()[0]
+    unknown = dict.fromkeys(("event_time", "year", "month", "day", "hour"))
+    table.delete(f"`offset` = {offset}")
+    bad = pa.Table.from_pylist([{**row, **unknown, "problem": "a rule of yesterday"}], rows.schema)
+    write_deltalake(table, bad, mode="append")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "fact"),
+    [
+        (("visits-log", *SEVEN), {}, "visits-log has no windows that could be recomputed"),
+        (("visits-sessions", *SEVEN), {}, "visits-sessions has no windows that could be recomputed"),
+        (("browsers-stateless", *SEVEN), {}, "browsers-stateless counts within each batch"),
+        (("visits-windows", *SEVEN), {}, "visits-windows is sent to no topic whose results could be corrected"),
+        (("visits-counter", *SEVEN, "--topic", "another"), {}, "visits-counter has never run: there is nothing to correct"),
+        (
+            ("visits-counter", "--from", "2025-09-04T09:00Z", "--to", "2025-09-04T09:01Z"),
+            {},
+            "windows up to 2025-09-04T09:10:00Z are not closed: the watermark of visits-counter is at 2025-09-04T08:50:00Z."
+            " The stream itself will still give them.\n"
+            "  -> they are closed when it has read an event at 2025-09-04T09:20:00Z or later",
+        ),
+        (("visits-counter", "--from", "2025-09-04T07:10", "--to", "2025-09-04T07:00"), {}, "is empty"),
+        (("visits-counter", "--from", "2025-09-04T07:00", "--to", "2025-09-04T07:00"), {}, "is empty"),
+        (
+            ("visits-counter", "--from", "2025-03-30T02:30", "--to", "2025-03-30T04:00"),
+            {"ANABRANCH_TIMEZONE": "Europe/Paris"},
+            "2025-03-30T02:30 does not exist in Europe/Paris",
+        ),
+        # Where the lake's run would go on has not read anything yet.
+        (
+            ("visits-counter", *SEVEN),
+            {"ANABRANCH_PIPELINES": '{"visits-lake": {"checkpoint": "elsewhere"}}'},
+            f"the lake has not yet got what visits-counter has already read: {BROWSERS + 4:,} records of partition 0",
+        ),
+    ],
+)
+def test_what_would_do_harm_is_refused_and_nothing_is_changed(
+    project: Project, counts: Results, arguments: tuple[str, ...], environment: dict[str, str], fact: str
+) -> None:
+    before = counts.all()
+    refused = project("reprocess", *arguments, "--yes", **environment)
+    assert refused.returncode == 3, refused.stderr
+    assert fact in refused.stderr
+    assert refused.stdout == ""
+    assert counts.all() == before
+    assert not (project.directory / ".anabranch" / "operations").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fact"),
+    [
+        (("visits-counter", *SEVEN), "without a terminal nobody can be asked"),
+        (("visits-counter", *SEVEN, "--yes", "--dry-run"), "contradict each other"),
+        (("visits-countr", *SEVEN, "--yes"), "did you mean visits-counter?"),
+        (("visits-counter", "--from", "seven", "--to", "eight", "--yes"), "'seven' is not a time"),
+        (("visits-counter", "--from", "2025-09-04T07:00", "--yes"), "--to"),
+    ],
+)
+def test_a_reprocess_that_is_not_asked_for_rightly_is_a_usage_error(
+    project: Project, arguments: tuple[str, ...], fact: str
+) -> None:
+    wrong = project("reprocess", *arguments)
+    assert (wrong.returncode, fact in wrong.stderr) == (2, True), wrong.stderr
+
+
+@pytest.mark.usefixtures("project")
+def test_without_a_zone_of_the_project_results_are_written_in_utc(counts: Results) -> None:
+    (first, *_) = (record for record in counts.all() if record.key_text == SEVEN_KEY)
+    assert first.value == b'{"window":{"start":"2025-09-04T07:00:00.000Z","end":"2025-09-04T07:10:00.000Z"},"count":3}'
+
+
+def test_a_newer_result_that_comes_while_a_person_thinks_is_not_overwritten(project: Project, counts: Results) -> None:
+    terminal, stdin = os.openpty()
+    asked = project.start("reprocess", "visits-counter", *SEVEN, stdin=stdin)
+    os.close(stdin)
+    # The record with the stale problem counts: it is good by today's rules.
+    asked.await_line(r"2025-09-04T07:00:00.000Z  3 \(as it is\)")
+    asked.await_line("the running query is not touched")
+    assert [line for line in asked.err if line.startswith("Recomputing")] == [
+        f"Recomputing windows from the lake: 0 of 1, 0 of {BROWSERS + 2:,} rows",
+        f"Recomputing windows from the lake: 1 of 1, {BROWSERS + 2:,} of {BROWSERS + 2:,} rows",
+    ]
+    counts.send(SEVEN_KEY, '{"count":7}')
+    before = counts.all()
+    os.write(terminal, b"y\n")
+    assert asked.await_end() == 3
+    os.close(terminal)
+    said = "\n".join(asked.err)
+    assert f"nothing is sent: {SEVEN_KEY} has a newer result, from elsewhere" in said
+    assert counts.all() == before
+    (refused,) = json.loads(project.ok("operations", "--json"))
+    assert refused["receipt"]["outcome"] == "refused"
+    assert "there is nothing to resume" in project("resume", refused["id"], "--yes").stderr
+
+
+def test_killed_while_it_sends_it_is_resumed_and_the_latest_result_of_each_key_is_right(
+    project: Project, browsers: Results
+) -> None:
+    right = {key: record.value for key, record in latest_by_key(browsers.all()).items() if "T07:20" in key}
+    assert len(right) == BROWSERS
+    wrong_key = min(right)
+    browsers.send(wrong_key, '{"count":999}')
+    sending = project.start("reprocess", "browsers-stateful", *MANY, "--yes")
+    sending.await_line(f"Sending results: [1-9][0-9]* of {BROWSERS}")
+    os.killpg(sending.process.pid, signal.SIGKILL)
+    sending.await_end()
+
+    operation = json.loads(project.ok("operations", "--json"))[0]
+    assert (operation["receipt"], len(operation["plan"]["changes"])) == (None, BROWSERS)
+    assert "not finished" in project.ok("operations")
+    sent = [record for record in browsers.all() if record.header("anabranch-operation") == operation["id"]]
+    assert 0 < len(sent) < BROWSERS
+
+    # Meanwhile the stream gives a result of another window: that is none of its business.
+    browsers.send('{"window_start":"2025-09-04T09:00:00.000Z","browser":"Firefox"}', '{"count":2}')
+    assert "999 -> 1" in project.ok("resume", operation["id"], "--dry-run")
+    resumed = project("resume", operation["id"], "--yes")
+    assert resumed.returncode == 0, resumed.stderr
+    assert f"Sending results: {BROWSERS} of {BROWSERS}" in resumed.stderr
+    latest = {key: record for key, record in latest_by_key(browsers.all()).items() if key in right}
+    assert {key: record.value for key, record in latest.items()} == right
+    assert {record.header("anabranch-operation") for record in latest.values()} == {operation["id"]}
+    receipt = json.loads(project.ok("operations", operation["id"], "--json"))["receipt"]
+    assert (receipt["planned"], receipt["acknowledged"]) == (BROWSERS, BROWSERS)

@@ -1,0 +1,160 @@
+"""Rewinds of real checkpoints of real queries: what runs again, and a crash at every single step on a real disk.
+
+The trees on the disk are copied by links, since a rewind moves files and never writes into one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anabranch.checkpoint.reader import look
+from anabranch.checkpoint.report import as_json
+from anabranch.operations.change import Shift, TakeOut, Untouched
+from anabranch.rewind.change import Shifting
+from anabranch.rewind.plan import Mode, plan_rewind, possible, verify_rewind
+from anabranch.storage.local import DirectoryStorage
+from tests.rewind.test_model import ROWS
+from tests.support.crashing import Countdown, Crash, CrashingStorage, CrashingTables, MemoryTables
+from tests.support.queries import FILES, STATEFUL, Query, settled
+
+pytestmark = pytest.mark.spark
+
+Made = Callable[[str], Query]
+Tree = dict[str, bytes]
+NEVER = 1_000_000
+
+
+def shift_of(checkpoint: Path, batch: int, mode: Mode, *, table: bool = False) -> Shift:
+    inventory = look(checkpoint)
+    sink = TakeOut(ROWS) if table else Untouched("")
+    return plan_rewind(inventory, batch, mode, operation="op", sink=sink, pipeline=None).shift
+
+
+def shifting(shift: Shift, checkpoint: Path, tables: MemoryTables, crash_after: int = NEVER) -> Shifting:
+    countdown = Countdown(crash_after)
+    storage: Any = CrashingStorage(DirectoryStorage(checkpoint), countdown)
+    journal = json.dumps({"shift": asdict(shift)})
+    return Shifting(shift, journal, storage, CrashingTables(tables, countdown), lambda _done, _total: None)
+
+
+def tree_of(checkpoint: Path) -> Tree:
+    """All that Spark sees, byte for byte."""
+    files = (path for path in checkpoint.rglob("*") if path.is_file() and path.relative_to(checkpoint).parts[0] != "_rewind")
+    return {str(path.relative_to(checkpoint)): path.read_bytes() for path in files}
+
+
+def put(saved: Path, checkpoint: Path) -> None:
+    shutil.rmtree(checkpoint, ignore_errors=True)
+    shutil.copytree(saved, checkpoint, copy_function=os.link)
+
+
+def is_fenced(checkpoint: Path) -> bool:
+    return look(checkpoint).fence is not None
+
+
+@pytest.fixture
+def kept(made: Made, tmp_path: Path) -> Iterator[Callable[[str], tuple[Query, Path]]]:
+    """A query, and a copy of its checkpoint that is put back at the end: version 2 of operator metadata names its directory."""
+    taken: list[tuple[Query, Path]] = []
+
+    def take(name: str) -> tuple[Query, Path]:
+        query = made(name)
+        saved = tmp_path / "saved"
+        shutil.copytree(settled(query.checkpoint), saved)
+        taken.append((query, saved))
+        return query, saved
+
+    yield take
+    for query, saved in taken:
+        shutil.rmtree(query.checkpoint)
+        shutil.copytree(saved, query.checkpoint)
+
+
+@pytest.mark.parametrize("mode", ["replay", "replan"])
+@pytest.mark.parametrize("name", STATEFUL)
+def test_after_a_rewind_and_a_second_restart_every_batch_gives_what_it_gave(
+    name: str, mode: Mode, kept: Callable[[str], tuple[Query, Path]]
+) -> None:
+    query, _ = kept(name)
+    inventory = look(query.checkpoint)
+    batch = next(batch for batch in inventory.batches if possible(inventory, batch, mode).possible)
+    made = plan_rewind(inventory, batch, mode, operation="op", sink=Untouched(""), pipeline=None)
+    shifting(made.shift, query.checkpoint, MemoryTables()).apply()
+    assert all(holds for _, holds in verify_rewind(made, look(query.checkpoint)))
+    # The first restart runs one batch and ends; the second would load a snapshot of the abandoned timeline, were one left.
+    again = query.run(most=1) | query.run()
+    assert again == {number: rows for number, rows in query.results.items() if number >= batch}
+    assert as_json(look(query.checkpoint))["findings"] == []
+
+
+def test_a_crash_at_every_step_and_at_every_step_of_the_way_out_is_mended_byte_for_byte(
+    kept: Callable[[str], tuple[Query, Path]], tmp_path: Path
+) -> None:
+    query, saved = kept("changelog")
+    checkpoint, crashed = query.checkpoint, tmp_path / "crashed"
+    shift = shift_of(checkpoint, FILES - 1, "replan", table=True)
+    before = tree_of(checkpoint)
+    shifting(shift, checkpoint, MemoryTables()).apply()
+    after = tree_of(checkpoint)
+    step, is_cut = 0, True
+    while is_cut:
+        put(saved, checkpoint)
+        tables = MemoryTables()
+        is_cut = _cut(shifting(shift, checkpoint, tables, step).apply)
+        assert is_fenced(checkpoint) or tree_of(checkpoint) in (before, after)
+        put(checkpoint, crashed)
+        ways = [("apply", after, "out")] + (
+            [("roll_back", before, "in")] if not (checkpoint / shift.committed).exists() else []
+        )
+        for way, tree, place in ways:
+            again, is_cut_again = 0, True
+            while is_cut_again:
+                put(crashed, checkpoint)
+                held = MemoryTables(tables.place)
+                is_cut_again = _cut(getattr(shifting(shift, checkpoint, held, again), way))
+                if is_cut_again:
+                    getattr(shifting(shift, checkpoint, held), way)()
+                assert tree_of(checkpoint) == tree
+                assert held.place == place
+                again += 1
+        step += 1
+    assert step > 12
+
+
+def _cut(work: Callable[[], None]) -> bool:
+    try:
+        work()
+    except Crash:
+        return True
+    return False
+
+
+def test_at_every_step_the_query_starts_as_before_or_refuses_over_the_fence(
+    kept: Callable[[str], tuple[Query, Path]],
+) -> None:
+    query, saved = kept("changelog")
+    inventory = look(query.checkpoint)
+    batch = next(batch for batch in inventory.batches if possible(inventory, batch, "replay").possible)
+    shift = shift_of(query.checkpoint, batch, "replay")
+    before = tree_of(query.checkpoint)
+    step, is_cut, refused = 0, True, 0
+    while is_cut:
+        put(saved, query.checkpoint)
+        is_cut = _cut(shifting(shift, query.checkpoint, MemoryTables(), step).apply)
+        if is_fenced(query.checkpoint):
+            with pytest.raises(Exception, match="INVALID_LOG_VERSION"):
+                query.run()
+            refused += 1
+        elif is_cut and not (query.checkpoint / shift.committed).exists():
+            assert tree_of(query.checkpoint) == before
+        step += 1
+    assert refused > 20
+    put(saved, query.checkpoint)

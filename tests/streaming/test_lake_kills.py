@@ -1,0 +1,52 @@
+"""The lake holds every record exactly once, however often the run that fills it is killed."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Callable, Iterator
+from time import monotonic
+
+import pytest
+from deltalake import DeltaTable
+
+from tests.support.harness import Project
+
+pytestmark = pytest.mark.crash
+
+# Long enough for about ten kills: at the start, in a batch, between two.
+KILLING_S = 120.0
+
+
+@pytest.fixture
+def project(make_project: Callable[[str], Project]) -> Iterator[Project]:
+    project = make_project("project")
+    project.configure("")
+    project.ok("broker", "start", "--port", "0")
+    project.ok("topics", "create", "visits", "--partitions", "2")
+    yield project
+    project.end()
+    project.ok("broker", "stop")
+
+
+def test_killed_at_random_moments_the_lake_has_every_offset_exactly_once(project: Project) -> None:
+    chance = random.Random(20250904)
+    sending = project.start("generate", "--rate", "100", "--bad", "5%")
+    until_s = monotonic() + KILLING_S
+    while monotonic() < until_s:
+        running = project.start("run", "visits-lake", "--max-offsets", "200")
+        running.await_line("visits-lake: running")
+        with pytest.raises(subprocess.TimeoutExpired):
+            running.process.wait(chance.uniform(0, 12))
+        running.process.kill()
+        running.await_end()
+    sending.process.terminate()
+    assert sending.await_end() == 0
+    project.ok("run", "visits-lake", "--until-caught-up", "--max-offsets", "100000")
+
+    rows = DeltaTable(project.directory / ".anabranch" / "lake" / "visits").to_pyarrow_table(columns=["partition", "offset"])
+    found = sorted((row["partition"], row["offset"]) for row in rows.to_pylist())
+    ends = {p: sum(partition == p for partition, _ in found) for p in (0, 1)}
+    assert found == [(p, offset) for p in (0, 1) for offset in range(ends[p])]
+    assert len(found) > 100
+    assert f"0: 0..{ends[0]}  1: 0..{ends[1]}" in project.ok("topics")

@@ -1,0 +1,35 @@
+"""One real broker for the whole tier; each test has topics and a project of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from anabranch.kafka.admin import Topics
+from anabranch.kafka.embedded.broker import start_broker, stop_broker
+from anabranch.spark.jars import ensure_jars
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The client properties of a running broker."""
+    directory: Path = tmp_path_factory.mktemp("broker")
+    broker, _ = start_broker(directory, 0, ensure_jars("broker"))
+    yield {"bootstrap.servers": broker.address}
+    stop_broker(directory)
+
+
+@pytest.fixture(scope="session")
+def topics(kafka: dict[str, str]) -> Topics:
+    return Topics(kafka)
+
+
+@pytest.fixture
+def topic(topics: Topics) -> str:
+    """A new topic of 2 partitions."""
+    name = f"visits-{uuid4().hex[:12]}"
+    topics.create(name, 2)
+    return name
