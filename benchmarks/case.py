@@ -39,7 +39,7 @@ class Goal:
     at_most: float | None = None
     within: float | None = None
 
-    def words(self) -> str:
+    def describe(self) -> str:
         if self.within is not None:
             return f"within {self.within:g}"
         return f"at least {self.at_least:g}x" if self.at_least is not None else f"at most {self.at_most:g}x"

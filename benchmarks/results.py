@@ -79,7 +79,7 @@ def _figure(case: Case, name: str, measured: Mapping[Way, list[Measured]]) -> Fi
     ours, plain, goal = spreads["ours"], spreads.get("plain"), (case.goals or {}).get(name)
     ratio = round(ours.median / plain.median, 2) if plain is not None else None
     is_reached = goal.is_reached(ours.median, ratio) if goal is not None else None
-    return FigureResult(name, ours, plain, goal.words() if goal else None, ratio, is_reached)
+    return FigureResult(name, ours, plain, goal.describe() if goal else None, ratio, is_reached)
 
 
 def save_results(file: Path, results: Mapping[str, CaseResult]) -> None:

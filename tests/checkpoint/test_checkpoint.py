@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anabranch.checkpoint.report import as_json, view_batch, view_horizon, view_operator
-from anabranch.checkpoint.restartable import possible_replan, possible_replay
+from anabranch.checkpoint.restartable import judge_replan, judge_replay
 from anabranch.checkpoint.sources import SourceRange, source_range
 from anabranch.cli.checkpoint_view import write_batch, write_checkpoint
 from anabranch.text.sizes import human_bytes
@@ -73,17 +73,17 @@ def test_no_watermark_yet_is_none_and_a_time_that_no_calendar_has_too() -> None:
     ],
 )
 def test_the_provider_is_guessed_from_the_files(provider: str, name: str, format_version: int) -> None:
-    inventory = inventory_of(draw(provider, stores=JOIN, partitions=3))
-    (operator,) = (view_operator(inventory, one) for one in inventory.operators)
+    checkpoint = inventory_of(draw(provider, stores=JOIN, partitions=3))
+    (operator,) = (view_operator(checkpoint, one) for one in checkpoint.operators)
     assert (operator.provider, operator.stores, operator.partitions) == (name, sorted(JOIN), 3)
     assert (operator.name, operator.versions) == ("stateStoreSave", (1, 9))
-    assert as_json(inventory)["formats"]["state"] == format_version
+    assert as_json(checkpoint)["formats"]["state"] == format_version
 
 
 def test_versions_are_those_that_every_store_holds() -> None:
     tree = without(draw("hdfs"), "state/0/0/1.delta", "state/0/0/2.delta", "state/0/1/9.delta")
-    inventory = inventory_of(tree)
-    assert view_operator(inventory, inventory.operators[0]).versions == (3, 8)
+    checkpoint = inventory_of(tree)
+    assert view_operator(checkpoint, checkpoint.operators[0]).versions == (3, 8)
 
 
 def test_the_json_is_exactly_as_promised() -> None:
@@ -123,8 +123,8 @@ def test_how_far_back_is_told_in_time_and_bytes() -> None:
 
 
 def test_a_fence_is_no_batch() -> None:
-    inventory = inventory_of(draw() | {"offsets/9": "v99999\n{}"})
-    assert (inventory.newest, inventory.fence, inventory.next_batch) == (8, "offsets/9", 9)
+    checkpoint = inventory_of(draw() | {"offsets/9": "v99999\n{}"})
+    assert (checkpoint.newest, checkpoint.fence, checkpoint.next_batch) == (8, "offsets/9", 9)
 
 
 def test_only_numbers_are_batches() -> None:
@@ -187,13 +187,13 @@ def spoiled(draw_from: st.DrawFn) -> Tree:
 def test_garbage_of_any_kind_gives_findings_and_never_throws(
     tree: Tree, batch: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    inventory = inventory_of(tree)
-    found = as_json(inventory)
+    checkpoint = inventory_of(tree)
+    found = as_json(checkpoint)
     json.dumps(found)
-    for verdict in (possible_replay(inventory, batch), possible_replan(inventory, batch)):
+    for verdict in (judge_replay(checkpoint, batch), judge_replan(checkpoint, batch)):
         assert verdict.possible == (not verdict.why_not)
-    write_checkpoint(inventory, every=False)
-    write_checkpoint(inventory, every=True)
-    write_batch(inventory, batch)
+    write_checkpoint(checkpoint, every=False)
+    write_checkpoint(checkpoint, every=True)
+    write_batch(checkpoint, batch)
     shown = capsys.readouterr().out
     assert all(char.isprintable() or char in "\n\t" for char in shown)

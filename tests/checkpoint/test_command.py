@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from anabranch.checkpoint.checkpoint import take_inventory
+from anabranch.checkpoint.checkpoint import assemble_checkpoint
 from anabranch.checkpoint.reader import StoredContents, look
 from anabranch.checkpoint.report import as_json
 from anabranch.cli.main import run_command
@@ -162,7 +162,7 @@ def test_directories_in_place_of_files_are_not_taken_for_them(tmp_path: Path) ->
 def test_a_directory_that_cannot_be_listed_is_a_finding(tmp_path: Path) -> None:
     """Nothing is unreadable to root, who may run this test: so it is said, not done."""
     on_disk = look(write_tree(draw(None), tmp_path))
-    found = as_json(take_inventory("/x", on_disk.listing, on_disk.contents, unreadable=("state",)))["findings"]
+    found = as_json(assemble_checkpoint("/x", on_disk.listing, on_disk.contents, unreadable=("state",)))["findings"]
     assert [(one["code"], one["file"]) for one in found if one["code"] == "unreadable"] == [("unreadable", "state")]
 
 

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anabranch.checkpoint.restartable import Verdict, oldest_possible, possible_replan, possible_replay
+from anabranch.checkpoint.restartable import Rewindability, judge_replan, judge_replay, oldest_restartable
 from tests.support.drawing import JOIN, PROVIDERS, Tree, commit, draw, inventory_of, offsets, state_id, without
 
 NEWEST = 8
 
 
-def replay(tree: Tree, batch: int) -> Verdict:
-    return possible_replay(inventory_of(tree), batch)
+def replay(tree: Tree, batch: int) -> Rewindability:
+    return judge_replay(inventory_of(tree), batch)
 
 
-def replan(tree: Tree, batch: int) -> Verdict:
-    return possible_replan(inventory_of(tree), batch)
+def replan(tree: Tree, batch: int) -> Rewindability:
+    return judge_replan(inventory_of(tree), batch)
 
 
 @pytest.mark.parametrize("batch", range(NEWEST + 1))
@@ -25,8 +25,8 @@ def replan(tree: Tree, batch: int) -> Verdict:
 @pytest.mark.parametrize("source", ["kafka", "file", "rate"])
 def test_in_a_sound_checkpoint_every_batch_is_possible(provider: str | None, source: str, batch: int) -> None:
     tree = draw(provider, source=source)
-    assert replay(tree, batch) == Verdict()
-    assert replan(tree, batch) == Verdict()
+    assert replay(tree, batch) == Rewindability()
+    assert replan(tree, batch) == Rewindability()
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -213,15 +213,15 @@ def test_version_2_of_the_offset_log_is_possible_with_a_note() -> None:
     verdict = replay(tree, 5)
     assert verdict.possible
     assert "checkUnfinishedRepartitionOnRestart=false" in verdict.notes[0]
-    assert replan(tree, 5) == Verdict()
+    assert replan(tree, 5) == Rewindability()
 
 
 def test_how_far_back_one_can_go_is_where_retention_ends() -> None:
     kept = draw("hdfs", batches=range(20, 30))
-    assert oldest_possible(inventory_of(kept)) == 21  # by replay; a replan needs two entries before it
+    assert oldest_restartable(inventory_of(kept)) == 21  # by replay; a replan needs two entries before it
     assert not replan(kept, 21).possible
     assert replan(kept, 22).possible
-    assert oldest_possible(inventory_of(draw(batches=()))) is None
+    assert oldest_restartable(inventory_of(draw(batches=()))) is None
 
 
 STATE_FILES = sorted(path for path in draw("hdfs", partitions=1) if path.startswith("state/0/0/"))
@@ -238,4 +238,4 @@ def test_a_version_loads_exactly_where_a_naive_reader_of_the_files_can_load_it(g
         return f"state/0/0/{version}.delta" in tree and loads(version - 1)
 
     is_there = any(path.startswith("state/0/0/") for path in tree)
-    assert possible_replan(inventory_of(tree), batch).possible == (loads(batch) and is_there)
+    assert judge_replan(inventory_of(tree), batch).possible == (loads(batch) and is_there)

@@ -14,7 +14,7 @@ import pytest
 from anabranch.checkpoint.files import parse_state_name
 from anabranch.checkpoint.reader import look
 from anabranch.checkpoint.report import as_json, view_operator
-from anabranch.checkpoint.restartable import possible_replan, possible_replay
+from anabranch.checkpoint.restartable import judge_replan, judge_replay
 from anabranch.checkpoint.sources import log_offset
 from tests.support.queries import FILES, KINDS, STATEFUL, Query, copy_of
 
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.spark
 @pytest.mark.parametrize("name", [kind.name for kind in KINDS])
 def test_a_real_checkpoint_is_sound_and_seen_as_what_it_is(name: str, made: Callable[[str], Query]) -> None:
     query = made(name)
-    inventory = look(query.checkpoint)
-    found = as_json(inventory)
+    checkpoint = look(query.checkpoint)
+    found = as_json(checkpoint)
     assert found["findings"] == []
     assert found["newest_batch"] == FILES - 1
     assert found["query_id"]
@@ -33,7 +33,7 @@ def test_a_real_checkpoint_is_sound_and_seen_as_what_it_is(name: str, made: Call
         {"kind": "file", "start": batch["id"] - 1, "end": batch["id"], "rows": None} for batch in found["batches"][1:]
     ]
     assert found["formats"]["state"] == (None if name not in STATEFUL else 2 if name == "format-2" else 1)
-    for operator in (view_operator(inventory, one) for one in inventory.operators):
+    for operator in (view_operator(checkpoint, one) for one in checkpoint.operators):
         assert (operator.provider, len(operator.stores), operator.partitions) == (query.kind.shown_as, query.kind.stores, 2)
         assert operator.name
         assert operator.versions is not None
@@ -46,9 +46,9 @@ def test_the_oldest_batch_that_is_said_to_be_possible_really_runs_again(
     name: str, mode: str, made: Callable[[str], Query]
 ) -> None:
     query = made(name)
-    inventory = look(query.checkpoint)
-    verdict = possible_replay if mode == "replay" else possible_replan
-    batch = next(batch for batch in inventory.batches if verdict(inventory, batch).possible)
+    checkpoint = look(query.checkpoint)
+    verdict = judge_replay if mode == "replay" else judge_replan
+    batch = next(batch for batch in checkpoint.batches if verdict(checkpoint, batch).possible)
     assert batch < FILES - 1
     rewind_by_hand(query.checkpoint, batch, mode)
     assert as_json(look(query.checkpoint))["findings"] == []
@@ -58,9 +58,9 @@ def test_the_oldest_batch_that_is_said_to_be_possible_really_runs_again(
 
 def test_what_is_said_to_be_impossible_really_does_not_start(made: Callable[[str], Query], tmp_path: Path) -> None:
     query = made("hdfs")
-    inventory = look(query.checkpoint)
-    batch = next(batch for batch in inventory.batches if possible_replay(inventory, batch).possible)
-    assert possible_replan(inventory, batch).why_not[0].startswith(f"offsets/{batch - 2} is gone")
+    checkpoint = look(query.checkpoint)
+    batch = next(batch for batch in checkpoint.batches if judge_replay(checkpoint, batch).possible)
+    assert judge_replan(checkpoint, batch).why_not[0].startswith(f"offsets/{batch - 2} is gone")
     copy = copy_of(query, tmp_path)
     rewind_by_hand(copy.checkpoint, batch, "replan")
     with pytest.raises(Exception, match=f"batch {batch - 2} doesn't exist"):
@@ -69,14 +69,14 @@ def test_what_is_said_to_be_impossible_really_does_not_start(made: Callable[[str
 
 def test_without_an_sst_that_its_zip_names_a_version_does_not_load(made: Callable[[str], Query], tmp_path: Path) -> None:
     copy = copy_of(made("rocksdb"), tmp_path)
-    inventory = look(copy.checkpoint)
+    checkpoint = look(copy.checkpoint)
     newest = FILES - 1
-    assert possible_replay(inventory, newest).possible
-    store = inventory.operators[0].stores[0]
-    named = inventory.contents.zip_metadata(f"{store.directory}/{newest}.zip") or ""
+    assert judge_replay(checkpoint, newest).possible
+    store = checkpoint.operators[0].stores[0]
+    named = checkpoint.contents.zip_metadata(f"{store.directory}/{newest}.zip") or ""
     sst = json.loads(named.partition("\n")[2])["sstFiles"][0]["dfsSstFileName"]
     (copy.checkpoint / store.directory / "SSTs" / sst).unlink()
-    assert f"{newest}.zip names SSTs/{sst}, which is gone" in possible_replay(look(copy.checkpoint), newest).why_not[0]
+    assert f"{newest}.zip names SSTs/{sst}, which is gone" in judge_replay(look(copy.checkpoint), newest).why_not[0]
     rewind_by_hand(copy.checkpoint, newest, "replay")
     with pytest.raises(Exception, match=sst):
         copy.run()

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from anabranch.delta.lake import look_at_lake, problem_counts, read_problems, visits_within
+from anabranch.delta.lake import inspect_lake, problem_counts, read_problems, visits_within
 from anabranch.errors import Failed
 
 TOPIC = 'it\'s "visits"'
@@ -44,11 +44,11 @@ def test_visits_are_counted_from_the_first_bound_up_to_and_without_the_second(la
 def test_the_first_and_the_last_year_are_years_like_any_other(lake: Path) -> None:
     _, visits = visits_within(lake, TOPIC, FIRST_YEAR, LAST_YEAR)
     assert visits == {0: (2, 2), 1: (2, 3)}
-    assert look_at_lake(lake).newest_event == "9999-12-31T23:59:59.999999Z"
+    assert inspect_lake(lake).newest_event == "9999-12-31T23:59:59.999999Z"
 
 
 def test_a_lake_is_summed_up_with_the_bad_records_that_lie_in_it(lake: Path) -> None:
-    state = look_at_lake(lake)
+    state = inspect_lake(lake)
     assert (state.rows, state.files, state.offsets) == (7, 1, {TOPIC: {0: (0, 7), 1: (1, 6)}})
     assert state.newest_record == "2025-09-04T07:10:00Z"
 
@@ -63,13 +63,13 @@ def test_problems_are_found_by_reason_whatever_stands_in_it(lake: Path) -> None:
 
 def test_a_lake_without_rows_has_nothing_newest(lake: Path) -> None:
     DeltaTable(lake).delete()
-    state = look_at_lake(lake)
+    state = inspect_lake(lake)
     assert (state.rows, state.offsets, state.newest_record, state.newest_event) == (0, {}, None, None)
 
 
 def test_a_lake_that_lost_a_file_says_which_and_what_to_do(lake: Path) -> None:
     next(lake.glob("*.parquet")).unlink()
-    for look in (look_at_lake, problem_counts):
+    for look in (inspect_lake, problem_counts):
         with pytest.raises(Failed, match=rf"the table at {lake} cannot be read: .*parquet not found.*\n.*from a copy"):
             look(lake)
 
@@ -77,4 +77,4 @@ def test_a_lake_that_lost_a_file_says_which_and_what_to_do(lake: Path) -> None:
 def test_a_lake_whose_log_is_garbage_says_so(lake: Path) -> None:
     next(lake.glob("_delta_log/*.json")).write_text("garbage", encoding="utf-8")
     with pytest.raises(Failed, match=f"the table at {lake} cannot be read"):
-        look_at_lake(lake)
+        inspect_lake(lake)

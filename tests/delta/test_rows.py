@@ -1,4 +1,4 @@
-"""Rows of a real Delta table, taken out and put back without Spark. With the queries that write it: tests/kafka."""
+"""WrittenRows of a real Delta table, taken out and put back without Spark. With the queries that write it: tests/kafka."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
-from anabranch.delta.rows import DeltaTables, check_rows_are_kept, look_at_table, newest_batch
-from anabranch.delta.table import in_turn
+from anabranch.delta.rows import DeltaTables, check_rows_are_kept, inspect_table, newest_batch
+from anabranch.delta.table import retry_on_conflict
 from anabranch.errors import Failed
-from anabranch.operations.change import Rows
+from anabranch.operations.change import WrittenRows
 from tests.support.harness import PATIENCE_S
 
 QUERY = "2d01b0bc-d1c6-4e4b-b0cf-21b6155f3c1a"
@@ -23,45 +23,45 @@ TOPIC = "it's"
 
 
 @pytest.fixture
-def rows(tmp_path: Path) -> Rows:
+def rows(tmp_path: Path) -> WrittenRows:
     """A table of ten records that a query wrote with its batches 0 to 4; those from offset 6 on are to go."""
     table = str(tmp_path / "table")
     append(table, TOPIC, *range(10))
-    return Rows(table, "a-rewind", QUERY, {TOPIC: {"0": (6, 10)}}, count=4, version=0, newest=4, set_back_to=2)
+    return WrittenRows(table, "a-rewind", QUERY, {TOPIC: {"0": (6, 10)}}, count=4, version=0, newest=4, set_back_to=2)
 
 
-def offsets(rows: Rows) -> list[int]:
+def offsets(rows: WrittenRows) -> list[int]:
     return sorted(row["offset"] for row in DeltaTable(rows.table).to_pyarrow_table().to_pylist())
 
 
-def test_rows_go_and_come_back_with_the_querys_transaction_however_often_each_is_done(rows: Rows) -> None:
+def test_rows_go_and_come_back_with_the_querys_transaction_however_often_each_is_done(rows: WrittenRows) -> None:
     for _ in range(2):
-        DeltaTables().take_out(rows)
+        DeltaTables().delete_rows(rows)
         assert (offsets(rows), newest_batch(rows.table, QUERY)) == ([*range(6)], 2)
     check_rows_are_kept(rows)
     for _ in range(2):
-        DeltaTables().put_back(rows)
+        DeltaTables().restore_rows(rows)
         assert (offsets(rows), newest_batch(rows.table, QUERY)) == ([*range(10)], 4)
 
 
-def test_rows_go_and_come_back_while_another_writes_and_puts_files_together(rows: Rows) -> None:
+def test_rows_go_and_come_back_while_another_writes_and_puts_files_together(rows: WrittenRows) -> None:
     enough, written = Event(), 0
 
     def work() -> None:
         nonlocal written
         while not enough.is_set():
             written += 1
-            in_turn(rows.table, partial(append, rows.table, "another's", -written))
-            in_turn(rows.table, lambda: DeltaTable(rows.table).optimize.compact())
+            retry_on_conflict(rows.table, partial(append, rows.table, "another's", -written))
+            retry_on_conflict(rows.table, lambda: DeltaTable(rows.table).optimize.compact())
 
     with ThreadPoolExecutor(1) as pool:
         working = pool.submit(work)
         try:
             for number in range(8):
                 again = replace(rows, rewind=f"rewind {number}", version=DeltaTable(rows.table).version())
-                DeltaTables().take_out(again)
+                DeltaTables().delete_rows(again)
                 assert (offsets(rows)[-1], newest_batch(rows.table, QUERY)) == (5, 2)
-                DeltaTables().put_back(again)
+                DeltaTables().restore_rows(again)
         finally:
             enough.set()
         working.result(PATIENCE_S)
@@ -75,22 +75,22 @@ def append(table: str, topic: str, *offsets: int) -> None:
     write_deltalake(table, pa.table(records), mode="append", commit_properties=properties)
 
 
-def test_what_a_vacuum_removed_cannot_be_put_back_and_that_is_said_before_anything_moves(rows: Rows) -> None:
-    DeltaTables().take_out(rows)
+def test_what_a_vacuum_removed_cannot_be_put_back_and_that_is_said_before_anything_moves(rows: WrittenRows) -> None:
+    DeltaTables().delete_rows(rows)
     DeltaTable(rows.table).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
     with pytest.raises(Failed, match=r"cannot be read.*\n.*a vacuum has removed.*run the query again"):
         check_rows_are_kept(rows)
 
 
-def test_a_table_that_is_gone_is_named_wherever_it_is_needed(rows: Rows) -> None:
+def test_a_table_that_is_gone_is_named_wherever_it_is_needed(rows: WrittenRows) -> None:
     Path(rows.table).rename(f"{rows.table}.old")
-    assert look_at_table(rows.table, QUERY, rows.ranges) is None
-    for needed in (DeltaTables().take_out, DeltaTables().put_back, check_rows_are_kept):
+    assert inspect_table(rows.table, QUERY, rows.ranges) is None
+    for needed in (DeltaTables().delete_rows, DeltaTables().restore_rows, check_rows_are_kept):
         with pytest.raises(Failed, match=f"there is no table at {rows.table} any more"):
             needed(rows)
 
 
-def test_a_table_that_lost_a_file_is_not_planned_with(rows: Rows) -> None:
+def test_a_table_that_lost_a_file_is_not_planned_with(rows: WrittenRows) -> None:
     next(Path(rows.table).glob("*.parquet")).unlink()
     with pytest.raises(Failed, match="cannot be read"):
-        look_at_table(rows.table, QUERY, rows.ranges)
+        inspect_table(rows.table, QUERY, rows.ranges)

@@ -37,10 +37,10 @@ from anabranch.reprocess.plan import (
     check_recomputable,
     explain,
     partitions_of,
-    portions,
+    split_range,
     whole_windows,
 )
-from anabranch.reprocess.staleness import Ground
+from anabranch.reprocess.staleness import InputSnapshot
 from anabranch.text.instants import parse_instant
 
 MINUTE = 60_000
@@ -68,7 +68,7 @@ def _state(watermark: int | None = SEVEN + 60 * MINUTE, *, ahead: int = 0, strea
 
 
 WINDOW = Range(SEVEN, SEVEN + 10 * MINUTE)
-GROUND = Ground("source", "results", {0: (0, 7), 1: (0, 3)}, "stream", "lake", {0: (5, 11)})
+GROUND = InputSnapshot("source", "results", {0: (0, 7), 1: (0, 3)}, "stream", "lake", {0: (5, 11)})
 
 
 def test_a_closed_window_that_the_lake_has_may_be_recomputed() -> None:
@@ -124,7 +124,7 @@ def test_portions_make_up_the_range_window_by_window_and_every_row_is_in_one(
     first_hour, last_hour = partitions_of(wanted)
     by_hour = {hour: count for hour, count in ((first_hour // 100 * 100 + h, n) for h, n in rows.items()) if hour <= last_hour}
     by_hour = {hour: count for hour, count in by_hour.items() if hour >= first_hour}
-    parts = list(portions(wanted, window_s, by_hour, at_most))
+    parts = list(split_range(wanted, window_s, by_hour, at_most))
     assert [part.range.start_ms for part in parts] == [wanted.start_ms, *(part.range.end_ms for part in parts[:-1])]
     assert parts[-1].range.end_ms == wanted.end_ms
     assert all(part.range.start_ms % (window_s * 1000) == 0 < part.range.end_ms - part.range.start_ms for part in parts)
@@ -133,7 +133,7 @@ def test_portions_make_up_the_range_window_by_window_and_every_row_is_in_one(
 
 def test_a_large_range_is_cut_where_its_rows_are() -> None:
     day = Range(SEVEN, SEVEN + 180 * MINUTE)
-    parts = list(portions(day, 600, {2025090407: 6, 2025090408: 5, 2025090409: 1}, 10))
+    parts = list(split_range(day, 600, {2025090407: 6, 2025090408: 5, 2025090409: 1}, 10))
     assert [(part.range.end_ms - SEVEN, part.rows) for part in parts] == [(60 * MINUTE, 6), (180 * MINUTE, 6)]
 
 

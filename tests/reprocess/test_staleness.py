@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from anabranch.errors import Refused
-from anabranch.reprocess.plan import Change, Range, ReprocessPlan, check_ground
-from anabranch.reprocess.staleness import Ground, LaterResult
+from anabranch.reprocess.plan import Change, Range, ReprocessPlan, check_not_stale
+from anabranch.reprocess.staleness import InputSnapshot, LaterResult
 
 SEVEN, HALF_PAST = '{"window_start":"07:00"}', '{"window_start":"07:30"}'
-SEEN = Ground(
+SEEN = InputSnapshot(
     source_topic_id="source",
     result_topic_id="results",
     results={0: (0, 7), 1: (2, 3)},
@@ -37,8 +37,8 @@ PLAN = ReprocessPlan(
         (replace(SEEN, results={0: (0, 8), 1: (2, 3)}), [LaterResult(SEVEN, "reprocess", "mine")]),
     ],
 )
-def test_what_has_nothing_to_do_with_the_plan_moves_nothing(now: Ground, later: list[LaterResult]) -> None:
-    check_ground(PLAN, now, later)
+def test_what_has_nothing_to_do_with_the_plan_moves_nothing(now: InputSnapshot, later: list[LaterResult]) -> None:
+    check_not_stale(PLAN, now, later)
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,11 @@ def test_what_has_nothing_to_do_with_the_plan_moves_nothing(now: Ground, later: 
         (replace(SEEN, visits={0: (6, 12), 1: (2, 4)}), [], "the lake has 8 visits of these windows, and had 7"),
     ],
 )
-def test_a_plan_whose_ground_has_moved_is_refused_with_what_moved(now: Ground, later: list[LaterResult], fact: str) -> None:
+def test_a_plan_whose_ground_has_moved_is_refused_with_what_moved(
+    now: InputSnapshot, later: list[LaterResult], fact: str
+) -> None:
     with pytest.raises(Refused) as refused:
-        check_ground(PLAN, now, later)
+        check_not_stale(PLAN, now, later)
     assert "nothing is sent" in refused.value.fact
     assert fact in refused.value.fact
     assert "--from 1970-01-01T00:00:00Z --to 1970-01-01T00:10:00Z   makes a new plan" in str(refused.value)
@@ -69,4 +71,4 @@ def test_of_many_keys_with_newer_results_a_few_are_named() -> None:
     changes = tuple(Change(str(number), None, "1") for number in range(10))
     later = [LaterResult(str(number), "stream", None) for number in range(10)]
     with pytest.raises(Refused, match="2 has a newer result, from stream; so have 7 more keys"):
-        check_ground(replace(PLAN, changes=changes), SEEN, later)
+        check_not_stale(replace(PLAN, changes=changes), SEEN, later)

@@ -113,8 +113,8 @@ def test_the_plan_as_json_has_all_of_it(desk: Desk) -> None:
     assert code == 0
     assert (plan["batch"], plan["newest"], plan["mode"], plan["rows"]) == (3, 8, "replan", 90)
     assert plan["offsets"] == {"visits": {"0": [90, 30], "1": [45, 15]}}
-    assert "offsets/3" in plan["shift"]["paths"]
-    assert len(plan["shift"]["before"]) == 64
+    assert "offsets/3" in plan["change"]["paths"]
+    assert len(plan["change"]["before"]) == 64
 
 
 def test_rewinds_are_undone_in_the_reverse_order(desk: Desk) -> None:
@@ -206,13 +206,13 @@ def interrupted(desk: Desk) -> Callable[[int], str]:
     def interrupt(after: int) -> str:
         desk.rewind("--to-batch", "3", *FOREIGN, "--dry-run", "--json")
         record = json.loads(desk.out)
-        shift = plan_from_json(record).shift
-        record_plan(open_project(desk.project), shift.operation, "rewind", record)
+        change = plan_from_json(record).change
+        record_plan(open_project(desk.project), change.operation, "rewind", record)
         storage = CrashingStorage(DirectoryStorage(desk.checkpoint), Countdown(after))
         with pytest.raises(Crash):
-            Shifting(shift, desk.out, storage, NoTables(), lambda _done, _total: None).apply()
+            Shifting(change, desk.out, storage, NoTables(), lambda _done, _total: None).apply()
         assert [outcome for _, _, outcome in desk.operations()] == ["not finished"]
-        return shift.operation
+        return change.operation
 
     return interrupt
 
@@ -239,7 +239,7 @@ def test_an_interrupted_rewind_is_resumed_or_taken_back(after: int, desk: Desk, 
 @pytest.mark.parametrize("pipeline", ["visits-counter", "visits-lake"])
 def test_what_lies_behind_a_fence_is_neither_read_nor_recomputed(pipeline: str, desk: Desk) -> None:
     project = open_project(desk.project)
-    fenced = {"offsets/9": f"{FENCE}\n", JOURNAL: json.dumps({"shift": {"operation": "op"}})}
+    fenced = {"offsets/9": f"{FENCE}\n", JOURNAL: json.dumps({"change": {"operation": "op"}})}
     write_tree(draw() | fenced, project.checkpoint(project.pipeline(find_pipeline(pipeline))))
     window = ("--from", "2025-09-11T15:00", "--to", "2025-09-11T15:10", "--dry-run")
     for command in (["reprocess", "visits-counter", *window], ["checkpoint", pipeline, "--state"]):

@@ -80,9 +80,9 @@ def test_an_event_time_needs_the_delay_and_leads_to_the_first_batch_that_may_hol
     clicks = start()
     clicks.await_batch(8)
     clicks.end()
-    inventory = look(settled(checkpoint))
+    found = look(settled(checkpoint))
     # Many batches are shorter than a second, which is how often the source gives something: only some move the watermark.
-    commits = {batch: inventory.commit_entry(batch) for batch in inventory.commits.sizes}
+    commits = {batch: found.commit_entry(batch) for batch in found.commits.sizes}
     watermarks = {batch: commit.next_watermark_ms for batch, commit in commits.items() if commit is not None}
     batch = next(number for number, moment in sorted(watermarks.items()) if moment > watermarks.get(number - 1, moment))
     moment = iso_utc(watermarks[batch] + 1000 * DELAY_S)
@@ -115,8 +115,8 @@ def test_a_query_that_goes_on_while_a_person_thinks_is_found_and_nothing_is_move
     os.close(terminal)
     assert "files came or went since" in "\n".join(asked.err)
     clicks.end()
-    inventory = look(settled(checkpoint))
-    assert (inventory.batches[0], inventory.fence, as_json(inventory)["findings"]) == (0, None, [])
+    found = look(settled(checkpoint))
+    assert (found.batches[0], found.fence, as_json(found)["findings"]) == (0, None, [])
     again = start()
-    again.await_batch(inventory.next_batch + 1)
+    again.await_batch(found.next_batch + 1)
     again.end()

@@ -291,8 +291,8 @@ def test_a_topic_that_was_made_again_under_its_name_is_refused(
 
 def aside(lake: Stream, batch: int) -> None:
     """The files only, as many do by hand."""
-    inventory = look(lake.checkpoint)
-    for path in files_beyond(inventory, batch, "replan"):
+    checkpoint = look(lake.checkpoint)
+    for path in files_beyond(checkpoint, batch, "replan"):
         (lake.checkpoint / path).unlink()
 
 

@@ -12,9 +12,9 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from anabranch.checkpoint.reader import look_at
+from anabranch.checkpoint.reader import read_checkpoint
 from anabranch.errors import Failed, Refused
-from anabranch.operations.change import JOURNAL, Rows, Shift, TakeOut, Untouched
+from anabranch.operations.change import JOURNAL, CheckpointChange, DeleteRows, LeaveSink, WrittenRows
 from anabranch.operations.fence import under_way
 from anabranch.rewind.change import Shifting
 from anabranch.rewind.plan import Mode, RewindPlan, plan_from_json, plan_rewind, possible, verify_rewind
@@ -23,7 +23,7 @@ from anabranch.storage.memory import MemoryStorage
 from tests.support.crashing import Countdown, Crash, CrashingStorage, CrashingTables, MemoryTables
 from tests.support.drawing import JOIN, PROVIDERS, commit, draw, offsets, stored
 
-ROWS = Rows("/lake", "op", "query", {"visits": {"0": (0, 9)}}, 9, 1, 8, 3)
+ROWS = WrittenRows("/lake", "op", "query", {"visits": {"0": (0, 9)}}, 9, 1, 8, 3)
 NEVER = 1_000_000
 
 
@@ -33,17 +33,17 @@ def seen(storage: MemoryStorage) -> dict[str, bytes]:
 
 
 def is_fenced(storage: MemoryStorage) -> bool:
-    return look_at(storage).fence is not None
+    return read_checkpoint(storage).fence is not None
 
 
-def shifting(shift: Shift, storage: Any, tables: Any) -> Shifting:
-    return Shifting(shift, json.dumps({"shift": asdict(shift)}), storage, tables, lambda _done, _total: None)
+def shifting(change: CheckpointChange, storage: Any, tables: Any) -> Shifting:
+    return Shifting(change, json.dumps({"change": asdict(change)}), storage, tables, lambda _done, _total: None)
 
 
 def plan(storage: MemoryStorage, batch: int, mode: Mode, operation: str = "op") -> RewindPlan:
-    inventory = look_at(storage)
-    assert possible(inventory, batch, mode).possible
-    return plan_rewind(inventory, batch, mode, operation=operation, sink=TakeOut(ROWS), pipeline=None)
+    checkpoint = read_checkpoint(storage)
+    assert possible(checkpoint, batch, mode).possible
+    return plan_rewind(checkpoint, batch, mode, operation=operation, sink=DeleteRows(ROWS), pipeline=None)
 
 
 def crashed(files: dict[str, bytes], tables: MemoryTables, step: Callable[[Any, Any], None], after: int) -> bool:
@@ -65,17 +65,17 @@ def test_a_crash_at_every_step_and_again_on_the_way_out_leaves_the_old_tree_or_t
     provider: str, batch: int, mode: Mode
 ) -> None:
     before = stored(draw(provider, batches=range(4), stores=JOIN[:2] if provider == "changelog" else ("default",)))
-    shift = plan(MemoryStorage(before), batch, mode).shift
+    change = plan(MemoryStorage(before), batch, mode).change
     whole = MemoryStorage(before)
-    shifting(shift, whole, MemoryTables()).apply()
+    shifting(change, whole, MemoryTables()).apply()
     after = seen(whole)
     assert after != before
 
     def forward(storage: Any, tables: Any) -> None:
-        shifting(shift, storage, tables).apply()
+        shifting(change, storage, tables).apply()
 
     def back(storage: Any, tables: Any) -> None:
-        shifting(shift, storage, tables).roll_back()
+        shifting(change, storage, tables).roll_back()
 
     steps, cut = 0, True
     while cut:
@@ -83,7 +83,7 @@ def test_a_crash_at_every_step_and_again_on_the_way_out_leaves_the_old_tree_or_t
         cut = crashed(files, tables, forward, steps)
         now = MemoryStorage(files)
         assert is_fenced(now) or seen(now) in (before, after)
-        is_over = f"_rewind/{shift.operation}/fence" in files
+        is_over = f"_rewind/{change.operation}/fence" in files
         for way_out, tree, place in ((forward, after, "out"), (back, before, "in")):
             if way_out is back and is_over:
                 continue
@@ -112,7 +112,7 @@ def test_a_store_that_cannot_create_exclusively_is_refused_and_nothing_changed()
     before = stored(draw())
     storage = MemoryStorage(before, is_exclusive=False)
     with pytest.raises(Refused, match="cannot create a file exclusively"):
-        shifting(plan(MemoryStorage(before), 3, "replay").shift, storage, MemoryTables()).apply()
+        shifting(plan(MemoryStorage(before), 3, "replay").change, storage, MemoryTables()).apply()
     assert storage.files == before
 
 
@@ -125,21 +125,21 @@ GONE = dict.fromkeys(("commits/0", "commits/8", "offsets/8", "state/0/1/9.change
 @pytest.mark.parametrize("crash_after", [0, 1, 2])
 def test_ground_that_moved_since_the_plan_is_refused_and_left_alone(path: str, content: bytes | None, crash_after: int) -> None:
     storage = MemoryStorage(stored(draw()))
-    shift = plan(storage, 3, "replay").shift
-    change(storage, path, content)
-    check_left_alone(shift, storage, crash_after)
+    change = plan(storage, 3, "replay").change
+    tamper(storage, path, content)
+    check_left_alone(change, storage, crash_after)
 
 
-def check_left_alone(shift: Shift, storage: MemoryStorage, crash_after: int) -> None:
+def check_left_alone(change: CheckpointChange, storage: MemoryStorage, crash_after: int) -> None:
     """Also where it is found only after a crash; after nothing is done, that is none."""
     before = seen(storage)
-    crashed(storage.files, MemoryTables(), lambda s, t: shifting(shift, s, t).apply(), crash_after)
+    crashed(storage.files, MemoryTables(), lambda s, t: shifting(change, s, t).apply(), crash_after)
     with pytest.raises(Refused, match="files came or went since"):
-        shifting(shift, storage, MemoryTables()).apply()
+        shifting(change, storage, MemoryTables()).apply()
     assert (seen(storage), under_way(storage)) == (before, None)
 
 
-def change(storage: MemoryStorage, path: str, content: bytes | None) -> None:
+def tamper(storage: MemoryStorage, path: str, content: bytes | None) -> None:
     if content is None:
         del storage.files[path]
     else:
@@ -150,13 +150,13 @@ def change(storage: MemoryStorage, path: str, content: bytes | None) -> None:
 def test_what_went_while_files_were_moved_does_not_keep_the_others_from_going_back(after: int) -> None:
     tree = stored(draw())
     storage = MemoryStorage(tree)
-    shift = plan(storage, 3, "replay").shift
-    assert crashed(storage.files, MemoryTables(), lambda s, t: shifting(shift, s, t).apply(), after)
-    last = shift.paths[-1]
-    change(storage, last, None)
+    change = plan(storage, 3, "replay").change
+    assert crashed(storage.files, MemoryTables(), lambda s, t: shifting(change, s, t).apply(), after)
+    last = change.paths[-1]
+    tamper(storage, last, None)
     with pytest.raises(Failed, match="somebody else changed the checkpoint"):
-        shifting(shift, storage, MemoryTables()).apply()
-    shifting(shift, storage, MemoryTables()).roll_back()
+        shifting(change, storage, MemoryTables()).apply()
+    shifting(change, storage, MemoryTables()).roll_back()
     assert seen(storage) == {path: content for path, content in tree.items() if path != last}
 
 
@@ -164,26 +164,26 @@ def test_what_went_while_files_were_moved_does_not_keep_the_others_from_going_ba
 def test_an_undo_leaves_what_another_query_wrote_in_the_meantime(crash_after: int) -> None:
     storage = MemoryStorage(stored(draw()))
     rewind = plan(storage, 3, "replay")
-    shifting(rewind.shift, storage, MemoryTables()).apply()
-    shift = plan_undo(rewind, look_at(storage), "undo").shift
-    change(storage, shift.paths[-1], b"another's")
-    check_left_alone(shift, storage, crash_after)
+    shifting(rewind.change, storage, MemoryTables()).apply()
+    change = plan_undo(rewind, read_checkpoint(storage), "undo").change
+    tamper(storage, change.paths[-1], b"another's")
+    check_left_alone(change, storage, crash_after)
 
 
 def test_a_journal_that_says_nothing_is_not_guessed_and_can_be_put_right() -> None:
     tree = stored(draw())
     storage = MemoryStorage(tree)
-    shift = plan(storage, 3, "replay").shift
-    assert crashed(storage.files, MemoryTables(), lambda s, t: shifting(shift, s, t).apply(), 10)
+    change = plan(storage, 3, "replay").change
+    assert crashed(storage.files, MemoryTables(), lambda s, t: shifting(change, s, t).apply(), 10)
     journal = storage.files[JOURNAL]
     storage.files[JOURNAL] = b"{"
     before = dict(storage.files)
-    for way in (shifting(shift, storage, MemoryTables()).apply, shifting(shift, storage, MemoryTables()).roll_back):
+    for way in (shifting(change, storage, MemoryTables()).apply, shifting(change, storage, MemoryTables()).roll_back):
         with pytest.raises(Failed, match="does not say which operation is under way"):
             way()
     assert storage.files == before
     storage.files[JOURNAL] = journal
-    shifting(shift, storage, MemoryTables()).roll_back()
+    shifting(change, storage, MemoryTables()).roll_back()
     assert seen(storage) == tree
 
 
@@ -198,16 +198,16 @@ def test_a_busy_query_that_writes_while_the_fence_goes_up_is_found_and_left_alon
             return made
 
     tree = stored(draw(committed=range(8)))
-    shift = plan(MemoryStorage(tree), 3, "replay").shift
+    change = plan(MemoryStorage(tree), 3, "replay").change
     storage = Busy(tree)
     with pytest.raises(Refused, match="make sure that no query runs on it"):
-        shifting(shift, storage, MemoryTables()).apply()
+        shifting(change, storage, MemoryTables()).apply()
     assert seen(storage) == tree | {"commits/8": commit(8).encode()}
 
 
 def test_a_second_operation_waits_for_the_first() -> None:
     storage = MemoryStorage(stored(draw()))
-    first, second = plan(storage, 3, "replay").shift, plan(storage, 4, "replay", "other").shift
+    first, second = plan(storage, 3, "replay").change, plan(storage, 4, "replay", "other").change
     assert crashed(storage.files, MemoryTables(), lambda s, t: shifting(first, s, t).apply(), 5)
     before = dict(storage.files)
     with pytest.raises(Refused, match="other cannot begin: op is not finished"):
@@ -233,7 +233,7 @@ class Timelines(RuleBasedStateMachine):
         self.began: dict[int, tuple[dict[str, bytes], dict[str, bytes]]] = {}
         self.next = 0
         self.done: RewindPlan | None = None
-        self.open: tuple[Shift, dict[str, bytes], dict[str, bytes]] | None = None
+        self.open: tuple[CheckpointChange, dict[str, bytes], dict[str, bytes]] | None = None
         self.run(3)
 
     @precondition(lambda self: self.open is None)
@@ -263,12 +263,12 @@ class Timelines(RuleBasedStateMachine):
         return f"\n{self.timeline}".encode() if path.endswith((".changelog", ".delta", ".snapshot")) else b""
 
     def _plan(self, data: st.DataObject) -> tuple[RewindPlan, dict[str, bytes]]:
-        inventory = look_at(self.storage)
+        checkpoint = read_checkpoint(self.storage)
         mode: Mode = data.draw(st.sampled_from(["replay", "replan"]))
-        within = [number for number in inventory.batches if possible(inventory, number, mode).possible]
+        within = [number for number in checkpoint.batches if possible(checkpoint, number, mode).possible]
         batch = data.draw(st.sampled_from(within))
         self.number += 1
-        made = plan_rewind(inventory, batch, mode, operation=f"op{self.number}", sink=Untouched(""), pipeline=None)
+        made = plan_rewind(checkpoint, batch, mode, operation=f"op{self.number}", sink=LeaveSink(""), pipeline=None)
         before, planned = self.began[batch]
         return made, planned if mode == "replay" else before
 
@@ -276,16 +276,16 @@ class Timelines(RuleBasedStateMachine):
     @rule(data=st.data(), after=st.one_of(st.just(NEVER), st.integers(0, 60)))
     def rewind(self, data: st.DataObject, after: int) -> None:
         made, expected = self._plan(data)
-        self._shift(made.shift, expected, after)
+        self._shift(made.change, expected, after)
         if self.open is None:
-            assert all(holds for _, holds in verify_rewind(made, look_at(self.storage)))
+            assert all(holds for _, holds in verify_rewind(made, read_checkpoint(self.storage)))
         self.done, self.undone_tree = made, self.tree if self.open else self.before
         self.next = made.batch
 
-    def _shift(self, shift: Shift, expected: dict[str, bytes], after: int) -> None:
+    def _shift(self, change: CheckpointChange, expected: dict[str, bytes], after: int) -> None:
         self.before = self.tree
-        if crashed(self.storage.files, MemoryTables(), lambda s, t: shifting(shift, s, t).apply(), after):
-            self.open = (shift, self.tree, expected)
+        if crashed(self.storage.files, MemoryTables(), lambda s, t: shifting(change, s, t).apply(), after):
+            self.open = (change, self.tree, expected)
         else:
             self.tree = expected
 
@@ -293,28 +293,28 @@ class Timelines(RuleBasedStateMachine):
     @rule(after=st.one_of(st.just(NEVER), st.integers(0, 60)), is_forward=st.booleans())
     def go_on(self, after: int, is_forward: bool) -> None:
         assert self.open is not None
-        shift, before, expected = self.open
-        if f"_rewind/{shift.operation}/fence" in self.storage.files:
+        change, before, expected = self.open
+        if f"_rewind/{change.operation}/fence" in self.storage.files:
             is_forward = True
-        if f"_rewind/{shift.operation}/fence.rolled-back" in self.storage.files:
+        if f"_rewind/{change.operation}/fence.rolled-back" in self.storage.files:
             is_forward = False
-        way = (lambda s, t: shifting(shift, s, t).apply()) if is_forward else (lambda s, t: shifting(shift, s, t).roll_back())
+        way = (lambda s, t: shifting(change, s, t).apply()) if is_forward else (lambda s, t: shifting(change, s, t).roll_back())
         if not crashed(self.storage.files, MemoryTables(), way, after):
             self.tree, self.open = expected if is_forward else before, None
-            inventory = look_at(self.storage)
-            self.next = inventory.next_batch
-            self.done = self.done if is_forward and self.done and self.done.shift == shift else None
+            checkpoint = read_checkpoint(self.storage)
+            self.next = checkpoint.next_batch
+            self.done = self.done if is_forward and self.done and self.done.change == change else None
 
     @precondition(lambda self: self.open is None and self.done is not None)
     @rule(after=st.one_of(st.just(NEVER), st.integers(0, 60)))
     def undo(self, after: int) -> None:
         assert self.done is not None
         self.number += 1
-        made = plan_undo(self.done, look_at(self.storage), f"undo{self.number}")
-        self._shift(made.shift, self.undone_tree, after)
+        made = plan_undo(self.done, read_checkpoint(self.storage), f"undo{self.number}")
+        self._shift(made.change, self.undone_tree, after)
         self.done = None
         if self.open is None:
-            self.next = look_at(self.storage).next_batch
+            self.next = read_checkpoint(self.storage).next_batch
 
     @invariant()
     def the_tree_is_the_old_one_or_the_new_one_or_no_query_starts(self) -> None:

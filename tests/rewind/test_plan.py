@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.checkpoint.checkpoint import Inventory
-from anabranch.checkpoint.offsets import Reach
+from anabranch.checkpoint.checkpoint import Checkpoint
+from anabranch.checkpoint.offsets import OffsetRange
 from anabranch.errors import Misused, Refused
-from anabranch.operations.change import PutBack, Rows, SinkPart, TakeOut, Untouched, fingerprint, steps, steps_back
+from anabranch.operations.change import (
+    DeleteRows,
+    LeaveSink,
+    RestoreRows,
+    SinkPart,
+    WrittenRows,
+    fingerprint,
+    steps,
+    steps_back,
+)
 from anabranch.rewind.explain import explain, explain_undo, sink_words
-from anabranch.rewind.plan import Mode, RewindPlan, check_possible, files_beyond, plan_rewind, possible, verify_rewind
+from anabranch.rewind.plan import Mode, RewindPlan, check_restartable, files_beyond, plan_rewind, possible, verify_rewind
 from anabranch.rewind.target import ToBatch, ToEventTime, ToOffset, ToTime, batch_for, parse_offset_target
 from anabranch.rewind.undo import plan_undo
 from tests.support.drawing import BEGIN_MS, JOIN, TRIGGER_MS, draw, inventory_of, offsets, without
 
-ROWS = Rows("/lake", "op", "query", {"visits": {"0": (30, 90), "1": (15, 45)}}, 90, 8, 8, 2)
+ROWS = WrittenRows("/lake", "op", "query", {"visits": {"0": (30, 90), "1": (15, 45)}}, 90, 8, 8, 2)
 
 
-def plan(inventory: Inventory, batch: int, mode: Mode = "replay", sink: SinkPart | None = None) -> RewindPlan:
-    return plan_rewind(inventory, batch, mode, operation="op", sink=sink or Untouched("nothing"), pipeline="visits-windows")
+def plan(checkpoint: Checkpoint, batch: int, mode: Mode = "replay", sink: SinkPart | None = None) -> RewindPlan:
+    return plan_rewind(checkpoint, batch, mode, operation="op", sink=sink or LeaveSink("nothing"), pipeline="visits-windows")
 
 
 @pytest.mark.parametrize(
@@ -87,8 +96,8 @@ def test_a_record_is_named_by_topic_partition_and_offset(text: str) -> None:
 
 
 def test_a_replay_keeps_the_plan_of_its_batch_and_a_replan_does_not() -> None:
-    inventory = inventory_of(draw("hdfs", batches=range(4), partitions=1))
-    replay, replan = (list(files_beyond(inventory, 2, mode)) for mode in ("replay", "replan"))
+    checkpoint = inventory_of(draw("hdfs", batches=range(4), partitions=1))
+    replay, replan = (list(files_beyond(checkpoint, 2, mode)) for mode in ("replay", "replan"))
     assert replay == [
         "commits/3", "commits/.3.crc", "commits/2", "commits/.2.crc", "offsets/3", "offsets/.3.crc",
         "state/0/0/3.delta", "state/0/0/4.delta", "state/0/0/4.snapshot",
@@ -129,25 +138,25 @@ def test_a_replan_to_0_leaves_a_new_query_without_any_state() -> None:
 def test_what_is_impossible_is_refused_with_the_nearest_that_are_possible() -> None:
     tree = without(draw(), "commits/4")
     with pytest.raises(Refused) as refused:
-        check_possible(inventory_of(tree), 5, "replay", None)
+        check_restartable(inventory_of(tree), 5, "replay", None)
     assert "batch 5 cannot be rewound to by replay: commits/4 is gone" in refused.value.fact
     assert refused.value.ways_out == ("batch 4 is possible: --to-batch 4", "batch 6 is possible: --to-batch 6")
     with pytest.raises(Refused) as refused:
-        check_possible(inventory_of(without(draw(), "offsets/5")), 5, "replay", None)
+        check_restartable(inventory_of(without(draw(), "offsets/5")), 5, "replay", None)
     assert "batch 5 is possible with --replan" in refused.value.ways_out
 
 
 def test_what_kafka_no_longer_holds_is_refused_with_the_earliest_batch_that_is_possible() -> None:
-    held = {"visits": {0: Reach(35, 200), 1: Reach(0, 200)}}
+    held = {"visits": {0: OffsetRange(35, 200), 1: OffsetRange(0, 200)}}
     with pytest.raises(Refused) as refused:
-        check_possible(inventory_of(draw()), 2, "replay", held, ["the lake has them"])
+        check_restartable(inventory_of(draw()), 2, "replay", held, ["the lake has them"])
     assert "visits partition 0: offsets 20 to 34 are no longer in Kafka" in refused.value.fact
     assert refused.value.ways_out == ("batch 4 is possible: --to-batch 4", "the lake has them")
     assert possible(inventory_of(draw()), 4, "replay", held).possible
 
 
 def test_the_plan_says_what_it_means() -> None:
-    lines = "\n".join(explain(plan(inventory_of(draw()), 3, sink=TakeOut(ROWS))))
+    lines = "\n".join(explain(plan(inventory_of(draw()), 3, sink=DeleteRows(ROWS))))
     assert "Rewind visits-windows to batch 3 (replay" in lines
     assert "3 to 8 of 8 taken back" in lines
     assert "2025-09-11T16:06:26.015Z -> 2025-09-11T16:04:56.015Z" in lines
@@ -158,18 +167,18 @@ def test_the_plan_says_what_it_means() -> None:
 
 
 def test_an_undo_is_the_same_files_the_other_way_round() -> None:
-    inventory = inventory_of(draw())
-    made = plan(inventory, 3, sink=TakeOut(ROWS))
-    gone = set(made.shift.paths)
+    checkpoint = inventory_of(draw())
+    made = plan(checkpoint, 3, sink=DeleteRows(ROWS))
+    gone = set(made.change.paths)
     after = inventory_of({path: text for path, text in draw().items() if path not in gone})
     assert all(holds for _, holds in verify_rewind(made, after))
     undo = plan_undo(made, after, "undo")
-    assert list(undo.shift.moves) == [(target, source) for source, target in reversed(list(made.shift.moves))]
-    assert undo.shift.sink == PutBack(ROWS)
-    assert undo.shift.after == fingerprint(inventory.listing)
+    assert list(undo.change.moves) == [(target, source) for source, target in reversed(list(made.change.moves))]
+    assert undo.change.sink == RestoreRows(ROWS)
+    assert undo.change.after == fingerprint(checkpoint.listing)
     assert "90 rows are put back, and the query's transaction is set from 2 to 8" in "\n".join(explain_undo(undo))
     # What a rewind says of a topic, that results come again, is not what its undo does there.
-    told = explain_undo(plan_undo(plan(inventory, 3, sink=Untouched("emitted again")), after, "undo"))
+    told = explain_undo(plan_undo(plan(checkpoint, 3, sink=LeaveSink("emitted again")), after, "undo"))
     assert "left as it is: the rewind did nothing there" in "\n".join(told)
 
 
@@ -184,7 +193,7 @@ def test_an_undo_is_the_same_files_the_other_way_round() -> None:
 )
 def test_once_the_query_has_run_an_undo_is_refused_with_what_it_would_lose(extra: dict[str, str], words: str) -> None:
     made = plan(inventory_of(draw()), 3)
-    gone = set(made.shift.paths)
+    gone = set(made.change.paths)
     tree = {path: text for path, text in draw().items() if path not in gone}
     with pytest.raises(Refused, match=words):
         plan_undo(made, inventory_of(tree | extra), "undo")
@@ -198,16 +207,16 @@ def test_what_does_not_hold_afterwards_is_seen() -> None:
 
 
 def test_the_fence_stands_before_the_first_move_and_falls_after_the_sink_changed() -> None:
-    shift = plan(inventory_of(draw()), 3, sink=TakeOut(ROWS)).shift
-    assert [type(step).__name__ for step in steps(shift)] == [
+    change = plan(inventory_of(draw()), 3, sink=DeleteRows(ROWS)).change
+    assert [type(step).__name__ for step in steps(change)] == [
         "OpenJournal", "RaiseFence", "MoveFiles", "ChangeSink", "WriteManifest", "LowerFence", "CloseJournal",
     ]  # fmt: skip
-    assert [type(step).__name__ for step in steps_back(shift, ())] == ["ChangeSink", "MoveFiles", "LowerFence", "CloseJournal"]
-    assert shift.fence == "offsets/9"
+    assert [type(step).__name__ for step in steps_back(change, ())] == ["ChangeSink", "MoveFiles", "LowerFence", "CloseJournal"]
+    assert change.fence == "offsets/9"
 
 
 def test_every_part_of_a_sink_has_words() -> None:
-    assert [sink_words(part)[:10] for part in (Untouched("the console"), TakeOut(ROWS), PutBack(ROWS))] == [
+    assert [sink_words(part)[:10] for part in (LeaveSink("the console"), DeleteRows(ROWS), RestoreRows(ROWS))] == [
         "the consol",
         "table /lak",
         "table /lak",

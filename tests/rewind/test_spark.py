@@ -17,7 +17,7 @@ import pytest
 
 from anabranch.checkpoint.reader import look
 from anabranch.checkpoint.report import as_json
-from anabranch.operations.change import Shift, TakeOut, Untouched
+from anabranch.operations.change import CheckpointChange, DeleteRows, LeaveSink
 from anabranch.rewind.change import Shifting
 from anabranch.rewind.plan import Mode, plan_rewind, possible, verify_rewind
 from anabranch.storage.local import DirectoryStorage
@@ -32,17 +32,17 @@ Tree = dict[str, bytes]
 NEVER = 1_000_000
 
 
-def shift_of(checkpoint: Path, batch: int, mode: Mode, *, table: bool = False) -> Shift:
-    inventory = look(checkpoint)
-    sink = TakeOut(ROWS) if table else Untouched("")
-    return plan_rewind(inventory, batch, mode, operation="op", sink=sink, pipeline=None).shift
+def shift_of(checkpoint: Path, batch: int, mode: Mode, *, table: bool = False) -> CheckpointChange:
+    found = look(checkpoint)
+    sink = DeleteRows(ROWS) if table else LeaveSink("")
+    return plan_rewind(found, batch, mode, operation="op", sink=sink, pipeline=None).change
 
 
-def shifting(shift: Shift, checkpoint: Path, tables: MemoryTables, crash_after: int = NEVER) -> Shifting:
+def shifting(change: CheckpointChange, checkpoint: Path, tables: MemoryTables, crash_after: int = NEVER) -> Shifting:
     countdown = Countdown(crash_after)
     storage: Any = CrashingStorage(DirectoryStorage(checkpoint), countdown)
-    journal = json.dumps({"shift": asdict(shift)})
-    return Shifting(shift, journal, storage, CrashingTables(tables, countdown), lambda _done, _total: None)
+    journal = json.dumps({"change": asdict(change)})
+    return Shifting(change, journal, storage, CrashingTables(tables, countdown), lambda _done, _total: None)
 
 
 def tree_of(checkpoint: Path) -> Tree:
@@ -84,10 +84,10 @@ def test_after_a_rewind_and_a_second_restart_every_batch_gives_what_it_gave(
     name: str, mode: Mode, kept: Callable[[str], tuple[Query, Path]]
 ) -> None:
     query, _ = kept(name)
-    inventory = look(query.checkpoint)
-    batch = next(batch for batch in inventory.batches if possible(inventory, batch, mode).possible)
-    made = plan_rewind(inventory, batch, mode, operation="op", sink=Untouched(""), pipeline=None)
-    shifting(made.shift, query.checkpoint, MemoryTables()).apply()
+    checkpoint = look(query.checkpoint)
+    batch = next(batch for batch in checkpoint.batches if possible(checkpoint, batch, mode).possible)
+    made = plan_rewind(checkpoint, batch, mode, operation="op", sink=LeaveSink(""), pipeline=None)
+    shifting(made.change, query.checkpoint, MemoryTables()).apply()
     assert all(holds for _, holds in verify_rewind(made, look(query.checkpoint)))
     # The first restart runs one batch and ends; the second would load a snapshot of the abandoned timeline, were one left.
     again = query.run(most=1) | query.run()
@@ -100,28 +100,28 @@ def test_a_crash_at_every_step_and_at_every_step_of_the_way_out_is_mended_byte_f
 ) -> None:
     query, saved = kept("changelog")
     checkpoint, crashed = query.checkpoint, tmp_path / "crashed"
-    shift = shift_of(checkpoint, FILES - 1, "replan", table=True)
+    change = shift_of(checkpoint, FILES - 1, "replan", table=True)
     before = tree_of(checkpoint)
-    shifting(shift, checkpoint, MemoryTables()).apply()
+    shifting(change, checkpoint, MemoryTables()).apply()
     after = tree_of(checkpoint)
     step, is_cut = 0, True
     while is_cut:
         put(saved, checkpoint)
         tables = MemoryTables()
-        is_cut = _cut(shifting(shift, checkpoint, tables, step).apply)
+        is_cut = _cut(shifting(change, checkpoint, tables, step).apply)
         assert is_fenced(checkpoint) or tree_of(checkpoint) in (before, after)
         put(checkpoint, crashed)
         ways = [("apply", after, "out")] + (
-            [("roll_back", before, "in")] if not (checkpoint / shift.committed).exists() else []
+            [("roll_back", before, "in")] if not (checkpoint / change.committed).exists() else []
         )
         for way, tree, place in ways:
             again, is_cut_again = 0, True
             while is_cut_again:
                 put(crashed, checkpoint)
                 held = MemoryTables(tables.place)
-                is_cut_again = _cut(getattr(shifting(shift, checkpoint, held, again), way))
+                is_cut_again = _cut(getattr(shifting(change, checkpoint, held, again), way))
                 if is_cut_again:
-                    getattr(shifting(shift, checkpoint, held), way)()
+                    getattr(shifting(change, checkpoint, held), way)()
                 assert tree_of(checkpoint) == tree
                 assert held.place == place
                 again += 1
@@ -141,19 +141,19 @@ def test_at_every_step_the_query_starts_as_before_or_refuses_over_the_fence(
     kept: Callable[[str], tuple[Query, Path]],
 ) -> None:
     query, saved = kept("changelog")
-    inventory = look(query.checkpoint)
-    batch = next(batch for batch in inventory.batches if possible(inventory, batch, "replay").possible)
-    shift = shift_of(query.checkpoint, batch, "replay")
+    checkpoint = look(query.checkpoint)
+    batch = next(batch for batch in checkpoint.batches if possible(checkpoint, batch, "replay").possible)
+    change = shift_of(query.checkpoint, batch, "replay")
     before = tree_of(query.checkpoint)
     step, is_cut, refused = 0, True, 0
     while is_cut:
         put(saved, query.checkpoint)
-        is_cut = _cut(shifting(shift, query.checkpoint, MemoryTables(), step).apply)
+        is_cut = _cut(shifting(change, query.checkpoint, MemoryTables(), step).apply)
         if is_fenced(query.checkpoint):
             with pytest.raises(Exception, match="INVALID_LOG_VERSION"):
                 query.run()
             refused += 1
-        elif is_cut and not (query.checkpoint / shift.committed).exists():
+        elif is_cut and not (query.checkpoint / change.committed).exists():
             assert tree_of(query.checkpoint) == before
         step += 1
     assert refused > 20

@@ -113,8 +113,8 @@ def _visits(directory: Path, topic: str, *, seed: int, count: int, start: str) -
 
 def _rewind(rewound: Stream, mode: Mode, chance: random.Random) -> None:
     """To any batch that is possible and takes at least two back."""
-    inventory = look(rewound.checkpoint)
-    within = [batch for batch in inventory.batches[:-2] if possible(inventory, batch, mode).possible]
+    checkpoint = look(rewound.checkpoint)
+    within = [batch for batch in checkpoint.batches[:-2] if possible(checkpoint, batch, mode).possible]
     options = ["--replan"] if mode == "replan" else []
     assert rewound.anabranch("rewind", "--to-batch", str(chance.choice(within)), *options, "--yes") == 0
 

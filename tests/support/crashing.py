@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from anabranch.operations.change import Rows, Tables
+from anabranch.operations.change import Tables, WrittenRows
 from anabranch.storage.local import Sizes, Storage
 
 
@@ -65,11 +65,11 @@ class MemoryTables:
     def __init__(self, place: str = "in") -> None:
         self.place = place
 
-    def take_out(self, rows: Rows) -> None:
+    def delete_rows(self, rows: WrittenRows) -> None:
         del rows
         self.place = "out"
 
-    def put_back(self, rows: Rows) -> None:
+    def restore_rows(self, rows: WrittenRows) -> None:
         del rows
         self.place = "in"
 
@@ -78,10 +78,10 @@ class CrashingTables:
     def __init__(self, inner: Tables, countdown: Countdown) -> None:
         self._inner, self._countdown = inner, countdown
 
-    def take_out(self, rows: Rows) -> None:
+    def delete_rows(self, rows: WrittenRows) -> None:
         self._countdown.tick()
-        self._inner.take_out(rows)
+        self._inner.delete_rows(rows)
 
-    def put_back(self, rows: Rows) -> None:
+    def restore_rows(self, rows: WrittenRows) -> None:
         self._countdown.tick()
-        self._inner.put_back(rows)
+        self._inner.restore_rows(rows)

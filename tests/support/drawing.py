@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
-from anabranch.checkpoint.checkpoint import Inventory, take_inventory
+from anabranch.checkpoint.checkpoint import Checkpoint, assemble_checkpoint
 
 # Of a zip the content is its entry `metadata`.
 Tree = dict[str, str]
@@ -42,7 +42,7 @@ class Drawn:
         return None if held is None else held != "other"
 
 
-def inventory_of(tree: Mapping[str, str], path: str = HERE) -> Inventory:
+def inventory_of(tree: Mapping[str, str], path: str = HERE) -> Checkpoint:
     listing: dict[str, dict[str, int]] = {"": {}}
     for file, content in tree.items():
         directory, _, name = file.rpartition("/")
@@ -50,7 +50,7 @@ def inventory_of(tree: Mapping[str, str], path: str = HERE) -> Inventory:
         while directory:
             listing.setdefault(directory, {})
             directory = directory.rpartition("/")[0]
-    return take_inventory(path, listing, Drawn(tree))
+    return assemble_checkpoint(path, listing, Drawn(tree))
 
 
 def stored(tree: Mapping[str, str]) -> dict[str, bytes]:

@@ -13,7 +13,7 @@ from anabranch.errors import Misused
 from anabranch.pipeline.definition import PIPELINES, find_pipeline
 from anabranch.streaming.result_headers import given_and_corrected, operation_headers, stream_headers
 from anabranch.text.durations import format_duration, parse_duration_s
-from anabranch.text.escape import harmless, harmless_json
+from anabranch.text.escape import escape_control_chars, escaped_json
 from anabranch.text.instants import iso_utc, parse_instant
 from anabranch.text.redact import HIDDEN, is_secret, shown
 from anabranch.text.suggest import did_you_mean, nearest
@@ -107,16 +107,16 @@ def test_results_that_were_corrected_are_those_whose_last_word_is_not_the_stream
 
 @given(st.text())
 def test_harmless_text_has_nothing_that_acts_on_a_screen(text: str) -> None:
-    assert all(char.isprintable() or char == "\t" for char in harmless(text))
+    assert all(char.isprintable() or char == "\t" for char in escape_control_chars(text))
 
 
 def test_harmless_text_shows_what_was_there() -> None:
-    assert harmless("a\x1b[31mb\n\u202ec") == "a\\x1b[31mb\\n\\u202ec"
+    assert escape_control_chars("a\x1b[31mb\n\u202ec") == "a\\x1b[31mb\\n\\u202ec"
 
 
 @given(st.dictionaries(st.text(), st.text() | st.lists(st.text())), st.sampled_from([None, 2]))
 def test_harmless_json_is_the_same_json(value: object, indent: int | None) -> None:
-    text = harmless_json(value, indent)
+    text = escaped_json(value, indent)
     assert json.loads(text) == value
     assert all(char.isprintable() or char == "\n" for char in text)
 

@@ -15,7 +15,7 @@ from anabranch.storage.files import read_json, write_whole
 
 
 @dataclass(frozen=True)
-class CheckpointFacts:
+class Baseline:
     source_topic: str
     topic_id: str
     window_s: float | None
@@ -24,7 +24,7 @@ class CheckpointFacts:
     # Each code that has run on it (operate/code.py) -> the batch that it began with.
     codes: Mapping[str, int] = field(default_factory=dict)
 
-    def differences(self, now: CheckpointFacts) -> Iterator[str]:
+    def differences(self, now: Baseline) -> Iterator[str]:
         """In words, what is not as it was at the first start."""
         if self.source_topic != now.source_topic:
             yield f"it reads {now.source_topic}, the checkpoint is of {self.source_topic}"
@@ -43,17 +43,17 @@ class CheckpointFacts:
             )
 
 
-def facts_path(checkpoint: Path) -> Path:
+def baseline_path(checkpoint: Path) -> Path:
     return checkpoint.with_name(f"{checkpoint.name}.facts.json")
 
 
-def read_facts(checkpoint: Path) -> CheckpointFacts | None:
-    found = read_json(facts_path(checkpoint))
+def read_baseline(checkpoint: Path) -> Baseline | None:
+    found = read_json(baseline_path(checkpoint))
     try:
-        return CheckpointFacts(**found) if found else None
+        return Baseline(**found) if found else None
     except TypeError:
         return None
 
 
-def write_facts(checkpoint: Path, facts: CheckpointFacts) -> None:
-    write_whole(facts_path(checkpoint), json.dumps(asdict(facts)))
+def write_baseline(checkpoint: Path, facts: Baseline) -> None:
+    write_whole(baseline_path(checkpoint), json.dumps(asdict(facts)))

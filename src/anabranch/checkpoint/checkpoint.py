@@ -52,7 +52,7 @@ class Operator:
 
 
 @dataclass(frozen=True)
-class Inventory:
+class Checkpoint:
     path: str
     # All names that this directory has, resolved and as given: v2 operator metadata holds absolute paths.
     locations: tuple[str, ...]
@@ -184,15 +184,15 @@ def _by_source(entry: OffsetEntry | None) -> dict[str, str | None]:
     return dict(zip(entry.source_ids or map(str, range(len(entry.sources))), entry.sources, strict=True))
 
 
-def take_inventory(
+def assemble_checkpoint(
     path: str, listing: Listing, contents: Contents, locations: tuple[str, ...] = (), unreadable: tuple[str, ...] = ()
-) -> Inventory:
+) -> Checkpoint:
     children = children_of(listing)
     offsets = log_files(listing, "offsets")
     fence = _fence(offsets, contents)
     if fence is not None:
         offsets = LogFiles("offsets", {batch: size for batch, size in offsets.sizes.items() if batch != fence})
-    return Inventory(
+    return Checkpoint(
         path=path,
         locations=locations or (path,),
         listing=listing,

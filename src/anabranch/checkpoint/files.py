@@ -71,7 +71,7 @@ class StoreFiles:
     logs: Mapping[str, int]
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         store = "" if self.name == "default" else f" store {self.name}"
         return f"operator {self.operator} partition {self.partition}{store}"
 

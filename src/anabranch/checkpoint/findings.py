@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from itertools import pairwise
 
-from anabranch.checkpoint.checkpoint import Inventory
+from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.files import LogFiles, is_temporary
 from anabranch.checkpoint.finding import Finding
 from anabranch.checkpoint.sources import log_offset
@@ -18,45 +18,45 @@ from anabranch.checkpoint.state_findings import state_findings
 _FAILS = "a start fails on it"
 
 
-def findings(inventory: Inventory, batches: Collection[int] | None = None) -> list[Finding]:
+def findings(checkpoint: Checkpoint, batches: Collection[int] | None = None) -> list[Finding]:
     """`batches`: those whose texts and state are looked at; None: all."""
     # Also a commit without offsets is looked at.
-    looked_at = sorted({*inventory.batches, *inventory.commits.sizes} if batches is None else batches)
+    looked_at = sorted({*checkpoint.batches, *checkpoint.commits.sizes} if batches is None else batches)
     found = [
-        *_unfinished(inventory),
-        *_unreadable(inventory),
-        *_query_id(inventory),
-        *_logs(inventory, looked_at),
-        *_order(inventory),
-        *_sources(inventory),
-        *state_findings(inventory, looked_at, is_whole=batches is None),
-        *_strays(inventory),
+        *_unfinished(checkpoint),
+        *_unreadable(checkpoint),
+        *_query_id(checkpoint),
+        *_logs(checkpoint, looked_at),
+        *_order(checkpoint),
+        *_sources(checkpoint),
+        *state_findings(checkpoint, looked_at, is_whole=batches is None),
+        *_strays(checkpoint),
     ]
     # A file that is in the way of many batches is named once, for the one that matters most.
     return list({(one.code, one.file): one for one in reversed(found)}.values())[::-1]
 
 
-def _unfinished(inventory: Inventory) -> Iterator[Finding]:
+def _unfinished(checkpoint: Checkpoint) -> Iterator[Finding]:
     remedy = "anabranch operations names the operation; anabranch resume ID finishes it, anabranch undo ID takes it back"
-    if inventory.fence is not None:
+    if checkpoint.fence is not None:
         what = "a fence: an operation on this checkpoint did not finish. Every start fails with INVALID_LOG_VERSION"
-        yield Finding("fence", inventory.fence, what, remedy)
-    for journal in inventory.journals:
+        yield Finding("fence", checkpoint.fence, what, remedy)
+    for journal in checkpoint.journals:
         yield Finding("journal", journal, "the journal of an operation that did not finish; Spark does not see it", remedy)
 
 
-def _unreadable(inventory: Inventory) -> Iterator[Finding]:
-    for directory in inventory.unreadable:
+def _unreadable(checkpoint: Checkpoint) -> Iterator[Finding]:
+    for directory in checkpoint.unreadable:
         what = f"this directory cannot be listed; {_FAILS} unless it runs as another user"
         yield Finding("unreadable", directory, what, f"look as the user that runs the query, or: chmod -R u+rX {directory}")
 
 
-def _query_id(inventory: Inventory) -> Iterator[Finding]:
-    if "metadata" not in inventory.listing.get("", {}):
-        if inventory.batches:
+def _query_id(checkpoint: Checkpoint) -> Iterator[Finding]:
+    if "metadata" not in checkpoint.listing.get("", {}):
+        if checkpoint.batches:
             what = "it is gone: the query's id is in it. Spark refuses to start on a log without it"
             yield Finding("metadata-missing", "metadata", what, _NEW_ID)
-    elif inventory.query_id is None:
+    elif checkpoint.query_id is None:
         yield Finding("metadata-broken", "metadata", f"no query id can be read from it; {_FAILS}", _NEW_ID)
 
 
@@ -66,35 +66,35 @@ _NEW_ID = (
 )
 
 
-def _logs(inventory: Inventory, looked_at: list[int]) -> Iterator[Finding]:
+def _logs(checkpoint: Checkpoint, looked_at: list[int]) -> Iterator[Finding]:
     for batch in looked_at:
-        for log, entry in ((inventory.offsets, inventory.offset_entry), (inventory.commits, inventory.commit_entry)):
+        for log, entry in ((checkpoint.offsets, checkpoint.offset_entry), (checkpoint.commits, checkpoint.commit_entry)):
             if batch in log:
-                yield from _entry(inventory, log, batch, entry(batch) is None)
+                yield from _entry(checkpoint, log, batch, entry(batch) is None)
 
 
-def _entry(inventory: Inventory, log: LogFiles, batch: int, is_broken: bool) -> Iterator[Finding]:
+def _entry(checkpoint: Checkpoint, log: LogFiles, batch: int, is_broken: bool) -> Iterator[Finding]:
     path = log.path(batch)
     if is_broken:
-        text = inventory.contents.text(path)
+        text = checkpoint.contents.text(path)
         code, how = ("log-broken", "is cut off, or no entry of this log") if text else ("log-empty", "is empty")
         if text is None:
             code, how = "unreadable", "cannot be read"
-        yield Finding(code, path, f"it {how}. {_fate(inventory, log, batch)}", _set_back(log, batch))
-    elif _is_read_at_start(inventory, log, batch) and inventory.contents.fits_checksum(path) is False:
+        yield Finding(code, path, f"it {how}. {_fate(checkpoint, log, batch)}", _set_back(log, batch))
+    elif _is_read_at_start(checkpoint, log, batch) and checkpoint.contents.fits_checksum(path) is False:
         # Seen on 4.2: FileSystemBasedCheckpointFileManager fails, Spark's default one reads what is there.
         what = f"it was changed after Spark wrote it: its checksum .{batch}.crc does not fit. A start may fail on that"
         remedy = f"bring back what it held; if the change is meant, remove {log.directory}/.{batch}.crc"
         yield Finding("checksum", path, what, remedy)
 
 
-def _is_read_at_start(inventory: Inventory, log: LogFiles, batch: int) -> bool:
-    newest = log.newest if log is inventory.commits else inventory.newest
+def _is_read_at_start(checkpoint: Checkpoint, log: LogFiles, batch: int) -> bool:
+    newest = log.newest if log is checkpoint.commits else checkpoint.newest
     return newest is not None and batch in (newest, newest - 1)
 
 
-def _fate(inventory: Inventory, log: LogFiles, batch: int) -> str:
-    if _is_read_at_start(inventory, log, batch):
+def _fate(checkpoint: Checkpoint, log: LogFiles, batch: int) -> str:
+    if _is_read_at_start(checkpoint, log, batch):
         return "A start reads it and fails"
     return "A start does not read it, a rewind near it would"
 
@@ -103,12 +103,12 @@ def _set_back(log: LogFiles, batch: int) -> str:
     return f"bring {log.path(batch)} back from a backup, or rewind to a batch that is possible: --all shows which"
 
 
-def _order(inventory: Inventory) -> Iterator[Finding]:
+def _order(checkpoint: Checkpoint) -> Iterator[Finding]:
     """The two logs, each in itself and against each other."""
-    yield from _gaps(inventory.offsets)
-    yield from _gaps(inventory.commits)
-    yield from _commits_without_offsets(inventory)
-    newest, committed = inventory.newest, inventory.commits.newest
+    yield from _gaps(checkpoint.offsets)
+    yield from _gaps(checkpoint.commits)
+    yield from _commits_without_offsets(checkpoint)
+    newest, committed = checkpoint.newest, checkpoint.commits.newest
     if newest is None:
         return
     if committed is not None and committed < newest - 1:
@@ -117,18 +117,18 @@ def _order(inventory: Inventory) -> Iterator[Finding]:
             f"find out what took the commits {committed + 1} to {newest - 1}; rewind to {committed + 1} to run them all again"
         )
         yield Finding("commits-behind", f"commits/{newest - 1}", what, remedy)
-    entry = inventory.offset_entry(newest)
-    if entry is not None and entry.version == 2 and newest not in inventory.commits:
+    entry = checkpoint.offset_entry(newest)
+    if entry is not None and entry.version == 2 and newest not in checkpoint.commits:
         what = "an unfinished batch of an offset log of version 2: Spark 4.2.0 cannot start it (None.get)"
         remedy = "set spark.sql.streaming.checkUnfinishedRepartitionOnRestart=false, or rewind with --replan"
-        yield Finding("unfinished-version-2", inventory.offsets.path(newest), what, remedy)
+        yield Finding("unfinished-version-2", checkpoint.offsets.path(newest), what, remedy)
 
 
-def _commits_without_offsets(inventory: Inventory) -> Iterator[Finding]:
-    newest = inventory.newest
+def _commits_without_offsets(checkpoint: Checkpoint) -> Iterator[Finding]:
+    newest = checkpoint.newest
     # Below the oldest entry the commits may be purged a moment later than the offsets.
-    oldest = inventory.batches[0] if newest is not None else -1
-    for batch in sorted(batch for batch in inventory.commits.sizes.keys() - inventory.offsets.sizes.keys() if batch > oldest):
+    oldest = checkpoint.batches[0] if newest is not None else -1
+    for batch in sorted(batch for batch in checkpoint.commits.sizes.keys() - checkpoint.offsets.sizes.keys() if batch > oldest):
         if newest is None:
             what = "Spark takes this for a new query, runs batch 0 into the sink, and fails where a commit is in its way"
         elif batch > newest:
@@ -136,7 +136,7 @@ def _commits_without_offsets(inventory: Inventory) -> Iterator[Finding]:
         else:
             what = "A start does not read it"
         remedy = f"bring offsets/{batch} back, or move this commit and its .crc aside if the batch is to run again"
-        yield Finding("commit-without-offsets", inventory.commits.path(batch), f"a commit without offsets. {what}", remedy)
+        yield Finding("commit-without-offsets", checkpoint.commits.path(batch), f"a commit without offsets. {what}", remedy)
 
 
 def _gaps(log: LogFiles) -> Iterator[Finding]:
@@ -151,11 +151,11 @@ def _gaps(log: LogFiles) -> Iterator[Finding]:
             yield Finding("gap", f"{log.directory}/{first}", what, remedy)
 
 
-def _sources(inventory: Inventory) -> Iterator[Finding]:
+def _sources(checkpoint: Checkpoint) -> Iterator[Finding]:
     """A file source writes its own log first, so it may be one entry ahead of the offsets; not more."""
-    entry = inventory.offset_entry(inventory.newest) if inventory.newest is not None else None
+    entry = checkpoint.offset_entry(checkpoint.newest) if checkpoint.newest is not None else None
     for place, source in enumerate(entry.sources if entry else ()):
-        end, log = log_offset(source), inventory.source_log(place, entry.sources if entry else ())
+        end, log = log_offset(source), checkpoint.source_log(place, entry.sources if entry else ())
         if end is None or log is None:
             continue
         newest = max(log.newest if log.newest is not None else -1, max(log.compacts, default=-1))
@@ -165,8 +165,8 @@ def _sources(inventory: Inventory) -> Iterator[Finding]:
             yield Finding("source-ahead", log.path(newest), what, remedy)
 
 
-def _strays(inventory: Inventory) -> Iterator[Finding]:
-    for directory, names in inventory.listing.items():
+def _strays(checkpoint: Checkpoint) -> Iterator[Finding]:
+    for directory, names in checkpoint.listing.items():
         if directory.startswith("_rewind"):
             continue
         prefix = f"{directory}/" if directory else ""

@@ -32,7 +32,7 @@ class Holder:
     host: str
     since: str
 
-    def words(self) -> str:
+    def describe(self) -> str:
         jvm = f", JVM {self.jvm.pid}" if self.jvm else ""
         return f"{self.purpose}, process {self.driver.pid}{jvm} on {self.host}, since {self.since}"
 
@@ -115,7 +115,7 @@ def _is_gone(holder: Holder) -> bool:
 
 
 def _held(name: str, holder: Holder | None) -> Refused:
-    who = holder.words() if holder else "another process, which is just starting"
+    who = holder.describe() if holder else "another process, which is just starting"
     return Refused(f"{name} is held: {who}.", f"anabranch stop {name}   ends it after its batch", "anabranch status")
 
 

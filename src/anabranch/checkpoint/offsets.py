@@ -9,7 +9,7 @@ from anabranch.checkpoint.logs import KafkaOffsets
 
 
 @dataclass(frozen=True)
-class Reach:
+class OffsetRange:
     """What a partition holds: the half-open range of offsets [earliest, end)."""
 
     earliest: int
@@ -17,10 +17,10 @@ class Reach:
 
 
 # Topic -> partition -> what it holds.
-Held = Mapping[str, Mapping[int, Reach]]
+RetainedOffsets = Mapping[str, Mapping[int, OffsetRange]]
 
 
-def out_of_reach(start: KafkaOffsets, reach: Held) -> Iterator[str]:
+def not_retained(start: KafkaOffsets, reach: RetainedOffsets) -> Iterator[str]:
     """In words, each partition whose next offset Kafka does not hold."""
     for topic, partitions in start.items():
         for partition, offset in partitions.items():
@@ -36,6 +36,6 @@ def out_of_reach(start: KafkaOffsets, reach: Held) -> Iterator[str]:
                 )
 
 
-def lag_of(held: Reach, read: int | None) -> int:
+def lag_of(held: OffsetRange, read: int | None) -> int:
     """What is still to be read of a partition: all of it where nothing has been read yet."""
     return max(0, held.end - (held.earliest if read is None else read))

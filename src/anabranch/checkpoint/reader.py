@@ -7,7 +7,7 @@ import zlib
 from io import BytesIO
 from pathlib import Path
 
-from anabranch.checkpoint.checkpoint import Inventory, take_inventory
+from anabranch.checkpoint.checkpoint import Checkpoint, assemble_checkpoint
 from anabranch.storage.local import DirectoryStorage, Storage
 
 # An entry of a log has a few kB; what is larger than this is none, and is not read into memory.
@@ -17,14 +17,14 @@ _MOST_ZIP_BYTES = 256 << 20
 _CRC_MAGIC = b"crc\0"
 
 
-def look(path: Path) -> Inventory:
+def look(path: Path) -> Checkpoint:
     """Raises OSError where the directory itself cannot be listed."""
-    return look_at(DirectoryStorage(path))
+    return read_checkpoint(DirectoryStorage(path))
 
 
-def look_at(storage: Storage) -> Inventory:
+def read_checkpoint(storage: Storage) -> Checkpoint:
     listing, unreadable = storage.list()
-    return take_inventory(storage.path, listing, StoredContents(storage), storage.locations, unreadable)
+    return assemble_checkpoint(storage.path, listing, StoredContents(storage), storage.locations, unreadable)
 
 
 def is_checkpoint(path: Path) -> bool:

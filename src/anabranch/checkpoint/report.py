@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from anabranch.checkpoint.checkpoint import Inventory, Operator
+from anabranch.checkpoint.checkpoint import Checkpoint, Operator
 from anabranch.checkpoint.files import BASES, StoreFiles
 from anabranch.checkpoint.findings import findings
-from anabranch.checkpoint.offsets import Held
-from anabranch.checkpoint.restartable import Verdict, oldest_possible, possible_replan, possible_replay
+from anabranch.checkpoint.offsets import RetainedOffsets
+from anabranch.checkpoint.restartable import Rewindability, judge_replan, judge_replay, oldest_restartable
 from anabranch.checkpoint.sources import SourceRange
 from anabranch.text.instants import iso_utc
 
@@ -30,8 +30,8 @@ class BatchView:
     watermark: str | None
     committed: bool
     sources: tuple[SourceRange, ...]
-    replay: Verdict
-    replan: Verdict
+    replay: Rewindability
+    replan: Rewindability
 
     @property
     def rows(self) -> int | None:
@@ -64,21 +64,21 @@ class Horizon:
     state_bytes: int
 
 
-def view_batch(inventory: Inventory, batch: int, held: Held | None = None) -> BatchView:
-    entry = inventory.offset_entry(batch)
+def view_batch(checkpoint: Checkpoint, batch: int, held: RetainedOffsets | None = None) -> BatchView:
+    entry = checkpoint.offset_entry(batch)
     return BatchView(
         id=batch,
         planned_at=instant(entry.timestamp_ms) if entry else None,
         watermark=instant(entry.watermark_ms) if entry else None,
-        committed=batch in inventory.commits,
-        sources=inventory.ranges(batch),
-        replay=possible_replay(inventory, batch, held),
-        replan=possible_replan(inventory, batch, held),
+        committed=batch in checkpoint.commits,
+        sources=checkpoint.ranges(batch),
+        replay=judge_replay(checkpoint, batch, held),
+        replan=judge_replan(checkpoint, batch, held),
     )
 
 
-def view_operator(inventory: Inventory, operator: Operator) -> OperatorView:
-    metadata = inventory.operator_metadata(operator)
+def view_operator(checkpoint: Checkpoint, operator: Operator) -> OperatorView:
+    metadata = checkpoint.operator_metadata(operator)
     held = [store.versions for store in operator.stores]
     first = max((min(versions, default=0) for versions in held), default=0)
     last = min((max(versions, default=0) for versions in held), default=0)
@@ -104,28 +104,28 @@ def provider_of(stores: tuple[StoreFiles, ...]) -> str:
     return "RocksDB" if kinds else "unknown"
 
 
-def view_horizon(inventory: Inventory, held: Held | None = None) -> Horizon | None:
+def view_horizon(checkpoint: Checkpoint, held: RetainedOffsets | None = None) -> Horizon | None:
     """None: no batch can be taken back to."""
-    oldest = oldest_possible(inventory, held)
-    if oldest is None or inventory.newest is None:
+    oldest = oldest_restartable(checkpoint, held)
+    if oldest is None or checkpoint.newest is None:
         return None
-    first, last = inventory.offset_entry(oldest), inventory.offset_entry(inventory.newest)
+    first, last = checkpoint.offset_entry(oldest), checkpoint.offset_entry(checkpoint.newest)
     in_time = first is not None and last is not None and instant(first.timestamp_ms) and instant(last.timestamp_ms)
     return Horizon(
         batch=oldest,
         planned_at=instant(first.timestamp_ms) if first else None,
         span_ms=max(0, last.timestamp_ms - first.timestamp_ms) if in_time and first and last else None,
-        state_bytes=sum(store.bytes for operator in inventory.operators for store in operator.stores),
+        state_bytes=sum(store.bytes for operator in checkpoint.operators for store in operator.stores),
     )
 
 
-def formats(inventory: Inventory) -> dict[str, int | None]:
+def formats(checkpoint: Checkpoint) -> dict[str, int | None]:
     """The versions of the two logs, and of the names of state files; None where there is nothing to tell it by."""
-    entry = inventory.offset_entry(inventory.newest) if inventory.newest is not None else None
-    commit = inventory.commit_entry(inventory.commits.newest) if inventory.commits.newest is not None else None
+    entry = checkpoint.offset_entry(checkpoint.newest) if checkpoint.newest is not None else None
+    commit = checkpoint.commit_entry(checkpoint.commits.newest) if checkpoint.commits.newest is not None else None
     # The newest file tells: a query may have changed over on the way.
     newest = [
-        file for operator in inventory.operators for store in operator.stores
+        file for operator in checkpoint.operators for store in operator.stores
         for file in (store.versions[max(store.versions)] if store.versions else ())
     ]  # fmt: skip
     return {
@@ -135,17 +135,19 @@ def formats(inventory: Inventory) -> dict[str, int | None]:
     }
 
 
-def as_json(inventory: Inventory, batches: Sequence[int] | None = None, held: Held | None = None) -> dict[str, Any]:
+def as_json(
+    checkpoint: Checkpoint, batches: Sequence[int] | None = None, held: RetainedOffsets | None = None
+) -> dict[str, Any]:
     """All of it: every entry of the logs is read; or these batches, and what is wrong with them."""
-    shown = inventory.batches if batches is None else batches
+    shown = checkpoint.batches if batches is None else batches
     return {
-        "path": inventory.path,
-        "query_id": inventory.query_id,
-        "formats": formats(inventory),
-        "newest_batch": inventory.newest,
-        "batches": [batch_json(view_batch(inventory, batch, held)) for batch in shown],
-        "operators": [operator_json(view_operator(inventory, operator)) for operator in inventory.operators],
-        "findings": [asdict(finding) for finding in findings(inventory, batches)],
+        "path": checkpoint.path,
+        "query_id": checkpoint.query_id,
+        "formats": formats(checkpoint),
+        "newest_batch": checkpoint.newest,
+        "batches": [batch_json(view_batch(checkpoint, batch, held)) for batch in shown],
+        "operators": [operator_json(view_operator(checkpoint, operator)) for operator in checkpoint.operators],
+        "findings": [asdict(finding) for finding in findings(checkpoint, batches)],
     }
 
 
@@ -168,7 +170,7 @@ def operator_json(operator: OperatorView) -> dict[str, Any]:
     return {**{name: getattr(operator, name) for name in kept}, "versions": list(operator.versions or ())}
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
+def _verdict(verdict: Rewindability) -> dict[str, Any]:
     return {"possible": verdict.possible, "why_not": "; ".join(verdict.why_not) or None}
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from anabranch.checkpoint.checkpoint import Inventory, Operator
+from anabranch.checkpoint.checkpoint import Checkpoint, Operator
 from anabranch.checkpoint.files import StoreFiles
 from anabranch.checkpoint.finding import Finding
 from anabranch.checkpoint.restartable import inside_path, missing_schemas
@@ -14,39 +14,39 @@ from anabranch.checkpoint.restartable import inside_path, missing_schemas
 _REWIND = "rewind to a batch that is possible (--all shows which), or bring the file back from a backup"
 
 
-def state_findings(inventory: Inventory, looked_at: list[int], *, is_whole: bool) -> Iterator[Finding]:
-    for operator in inventory.operators:
-        yield from _described(inventory, operator)
-        yield from _partitions(inventory, operator)
-        yield from _ahead(inventory, operator)
+def state_findings(checkpoint: Checkpoint, looked_at: list[int], *, is_whole: bool) -> Iterator[Finding]:
+    for operator in checkpoint.operators:
+        yield from _described(checkpoint, operator)
+        yield from _partitions(checkpoint, operator)
+        yield from _ahead(checkpoint, operator)
         for store in operator.stores:
-            yield from _versions(inventory, store, looked_at, is_whole)
-    if not inventory.batches and any(store.versions for operator in inventory.operators for store in operator.stores):
+            yield from _versions(checkpoint, store, looked_at, is_whole)
+    if not checkpoint.batches and any(store.versions for operator in checkpoint.operators for store in operator.stores):
         what = "there is state and no batch is planned: a new query would begin here, and fail or build on it"
         yield Finding("state-ahead", "state", what, "bring offsets and commits back, or move state/ aside to begin anew")
 
 
-def _described(inventory: Inventory, operator: Operator) -> Iterator[Finding]:
-    path = inventory.operator_metadata_path(operator)
+def _described(checkpoint: Checkpoint, operator: Operator) -> Iterator[Finding]:
+    path = checkpoint.operator_metadata_path(operator)
     if path is None:
         return
-    metadata = inventory.operator_metadata(operator)
+    metadata = checkpoint.operator_metadata(operator)
     if metadata is None:
         what = f"it does not say what operator {operator.id} is: empty, cut off or no such entry. A start reads it and fails"
         yield Finding("operator-metadata", path, what, "bring it back from a backup, with its .crc")
         return
-    for schema in missing_schemas(inventory, metadata.schema_paths):
+    for schema in missing_schemas(checkpoint, metadata.schema_paths):
         what = f"{path} names it as the schema of operator {operator.id}, and it is gone. A start fails"
         yield Finding("schema-missing", schema, what, "bring it back from a backup")
-    outside = [schema for schema in metadata.schema_paths if inside_path(inventory, schema) is None]
+    outside = [schema for schema in metadata.schema_paths if inside_path(checkpoint, schema) is None]
     if outside:
         what = f"it names {outside[0]}, outside this checkpoint: this is a copy, or was moved. Spark reads the original's files"
         yield Finding("copied", path, what, "work on the original in its place; a copy starts only as long as that is there")
 
 
-def _partitions(inventory: Inventory, operator: Operator) -> Iterator[Finding]:
-    missing = inventory.missing_stores(operator)
-    if missing and inventory.next_batch > 0:
+def _partitions(checkpoint: Checkpoint, operator: Operator) -> Iterator[Finding]:
+    missing = checkpoint.missing_stores(operator)
+    if missing and checkpoint.next_batch > 0:
         # One finding for all: a number that is garbage could make a hundred thousand of them.
         partition, name = missing[0]
         directory = f"state/{operator.id}/{partition}" + ("" if name == "default" else f"/{name}")
@@ -55,11 +55,11 @@ def _partitions(inventory: Inventory, operator: Operator) -> Iterator[Finding]:
         yield Finding("state-missing", directory, what, _REWIND)
 
 
-def _ahead(inventory: Inventory, operator: Operator) -> Iterator[Finding]:
+def _ahead(checkpoint: Checkpoint, operator: Operator) -> Iterator[Finding]:
     """Batch L writes version L+1: nothing above it can be of this log."""
-    if inventory.newest is None:
+    if checkpoint.newest is None:
         return
-    newest = inventory.newest
+    newest = checkpoint.newest
     for store in operator.stores:
         ahead = sorted(version for version in store.versions if version > newest + 1)
         if ahead:
@@ -72,16 +72,16 @@ def _ahead(inventory: Inventory, operator: Operator) -> Iterator[Finding]:
         yield Finding("state-ahead", operator.metadata_log.path(batch), what, "move it aside, with its .crc")
 
 
-def _versions(inventory: Inventory, store: StoreFiles, looked_at: list[int], is_whole: bool) -> Iterator[Finding]:
-    needed = inventory.next_batch
-    if needed > 0 and (trouble := inventory.state_trouble(store, needed)) is not None:
-        what = f"{store.words}: {trouble.what}. Batch {needed} needs version {needed} and fails"
+def _versions(checkpoint: Checkpoint, store: StoreFiles, looked_at: list[int], is_whole: bool) -> Iterator[Finding]:
+    needed = checkpoint.next_batch
+    if needed > 0 and (trouble := checkpoint.state_trouble(store, needed)) is not None:
+        what = f"{store.label}: {trouble.what}. Batch {needed} needs version {needed} and fails"
         yield Finding(trouble.code, trouble.file, what, _REWIND)
     # What the newest batch may have begun to write, and what is ahead, was judged already.
     held = (version for version in store.versions if version < needed)
     asked = held if is_whole else (batch for batch in looked_at if batch < needed and batch in store.versions)
     for version in sorted(asked):
-        trouble = inventory.state_trouble(store, version)
+        trouble = checkpoint.state_trouble(store, version)
         if trouble is not None:
-            what = f"{store.words}: {trouble.what}. A start does not need it, a rewind to batch {version} would"
+            what = f"{store.label}: {trouble.what}. A start does not need it, a rewind to batch {version} would"
             yield Finding(trouble.code, trouble.file, what, "rewind to other batches only")

@@ -11,8 +11,8 @@ import typer
 from anabranch.cli.output import Cli, cli_of, write_json
 
 if TYPE_CHECKING:
-    from anabranch.checkpoint.checkpoint import Inventory
-    from anabranch.project.checkpoints import Subject
+    from anabranch.checkpoint.checkpoint import Checkpoint
+    from anabranch.project.checkpoints import CheckpointRef
     from anabranch.project.project import Project
 
 _MANY = 1000
@@ -37,32 +37,32 @@ def checkpoint(
     """
     from anabranch.checkpoint.report import as_json as report
     from anabranch.cli.checkpoint_view import write_batch, write_checkpoint
-    from anabranch.project.checkpoints import find_subject, held_for
+    from anabranch.project.checkpoints import resolve_checkpoint, retained_offsets
 
     cli = cli_of(context)
     project = cli.project()
-    subject = find_subject(project, cli.directory, names, to)
-    inventory = open_checkpoint(subject.path)
+    ref = resolve_checkpoint(project, cli.directory, names, to)
+    checkpoint = open_checkpoint(ref.path)
     if state:
-        _write_state(cli, project, subject, inventory, batch, limit, as_json)
+        _write_state(cli, project, ref, checkpoint, batch, limit, as_json)
         return
-    held = held_for(project, subject)
+    held = retained_offsets(project, ref)
     if batch is not None:
-        _check_batch(inventory, batch)
+        _check_batch(checkpoint, batch)
     if as_json:
         # Every entry is read, and every verdict made: of 10,000 batches that takes seconds.
-        is_long = batch is None and len(inventory.batches) > _MANY
-        with cli.busy(f"Reading {len(inventory.batches):,} batches") if is_long else nullcontext():
-            found = report(inventory, None if batch is None else [batch], held)
+        is_long = batch is None and len(checkpoint.batches) > _MANY
+        with cli.busy(f"Reading {len(checkpoint.batches):,} batches") if is_long else nullcontext():
+            found = report(checkpoint, None if batch is None else [batch], held)
         write_json(_encodable(found))
     elif batch is not None:
-        write_batch(inventory, batch, held)
+        write_batch(checkpoint, batch, held)
     else:
-        write_checkpoint(inventory, held, every=every)
+        write_checkpoint(checkpoint, held, every=every)
 
 
 def _write_state(
-    cli: Cli, project: Project, subject: Subject, inventory: Inventory, batch: int | None, limit: int, as_json: bool
+    cli: Cli, project: Project, ref: CheckpointRef, checkpoint: Checkpoint, batch: int | None, limit: int, as_json: bool
 ) -> None:
     from itertools import islice
 
@@ -71,13 +71,13 @@ def _write_state(
     from anabranch.operations.fence import check_not_fenced
     from anabranch.project.session import new_log_file, open_session
 
-    check_not_fenced(subject.path, "its state cannot be read")
-    wanted, log_file = check_batch_has_state(inventory, batch), new_log_file(project, "state")
+    check_not_fenced(ref.path, "its state cannot be read")
+    wanted, log_file = check_batch_has_state(checkpoint, batch), new_log_file(project, "state")
     session = open_session(project, cli, log_file, debug=cli.debug)
     try:
         with cli.busy(f"Reading the state after batch {wanted}"):
             # One more than is shown tells whether there are more.
-            rows = list(islice(state_rows(session, subject, wanted, str(log_file)), limit + 1))
+            rows = list(islice(state_rows(session, ref, wanted, str(log_file)), limit + 1))
     finally:
         session.end()
     if as_json:
@@ -99,7 +99,7 @@ def _encodable(value: Any) -> Any:
             return value
 
 
-def open_checkpoint(path: Path) -> Inventory:
+def open_checkpoint(path: Path) -> Checkpoint:
     """The inventory of a directory that is a checkpoint, or why it is none."""
     from anabranch.checkpoint.reader import is_checkpoint, look
     from anabranch.errors import Failed, Misused
@@ -126,13 +126,13 @@ def _others(path: Path) -> list[str]:
     return found or ["anabranch pipelines lists the pipelines; one that has never run has no checkpoint"]
 
 
-def _check_batch(inventory: Inventory, batch: int) -> None:
+def _check_batch(checkpoint: Checkpoint, batch: int) -> None:
     from anabranch.errors import Misused
 
-    if batch in inventory.offsets or batch in inventory.commits:
+    if batch in checkpoint.offsets or batch in checkpoint.commits:
         return
-    if not inventory.batches:
+    if not checkpoint.batches:
         raise Misused(f"there is no batch {batch}: no batch was planned here yet.")
-    oldest, newest = inventory.batches[0], inventory.batches[-1]
+    oldest, newest = checkpoint.batches[0], checkpoint.batches[-1]
     fact = f"batch {batch} is gone: the oldest batch kept is {oldest}." if batch < oldest else f"there is no batch {batch}."
     raise Misused(fact, f"the batches are {oldest} to {newest}")

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from anabranch.checkpoint.checkpoint import Inventory
+from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.finding import Finding
 from anabranch.checkpoint.findings import findings
-from anabranch.checkpoint.offsets import Held
+from anabranch.checkpoint.offsets import RetainedOffsets
 from anabranch.checkpoint.report import (
     BatchView,
     OperatorView,
@@ -19,7 +19,7 @@ from anabranch.checkpoint.report import (
     view_horizon,
     view_operator,
 )
-from anabranch.checkpoint.restartable import Verdict
+from anabranch.checkpoint.restartable import Rewindability
 from anabranch.checkpoint.sources import SourceRange
 from anabranch.cli.output import write_line, write_table
 from anabranch.text.durations import format_duration
@@ -33,27 +33,27 @@ _MOST_PARTITIONS = 4
 _WIDTH = 100
 
 
-def write_checkpoint(inventory: Inventory, held: Held | None = None, *, every: bool) -> None:
-    shown = inventory.batches if every else inventory.batches[-NEWEST:]
-    _write(inventory.path, _about(inventory), "")
+def write_checkpoint(checkpoint: Checkpoint, held: RetainedOffsets | None = None, *, every: bool) -> None:
+    shown = checkpoint.batches if every else checkpoint.batches[-NEWEST:]
+    _write(checkpoint.path, _about(checkpoint), "")
     if shown:
         columns = ("batch", "planned", "watermark", "committed", "rows", "read", "rewind")
-        write_table(columns, [_batch_row(view_batch(inventory, batch, held)) for batch in shown])
-        if len(shown) < len(inventory.batches):
-            older = len(inventory.batches) - len(shown)
-            _write(f"... and {older:,} older, from {inventory.batches[0]}: --all shows them.")
+        write_table(columns, [_batch_row(view_batch(checkpoint, batch, held)) for batch in shown])
+        if len(shown) < len(checkpoint.batches):
+            older = len(checkpoint.batches) - len(shown)
+            _write(f"... and {older:,} older, from {checkpoint.batches[0]}: --all shows them.")
     else:
         _write("No batch was planned here yet.")
     _write("")
-    _write_operators(inventory)
-    _write(_horizon(inventory, held), "")
-    _write_findings(findings(inventory, None if every else shown), every)
+    _write_operators(checkpoint)
+    _write(_horizon(checkpoint, held), "")
+    _write_findings(findings(checkpoint, None if every else shown), every)
 
 
-def _about(inventory: Inventory) -> str:
-    versions = formats(inventory)
+def _about(checkpoint: Checkpoint) -> str:
+    versions = formats(checkpoint)
     known = ", ".join(f"{name} v{version}" for name, version in versions.items() if version is not None)
-    return f"query {inventory.query_id or 'without an id'}" + (f" ({known})" if known else "")
+    return f"query {checkpoint.query_id or 'without an id'}" + (f" ({known})" if known else "")
 
 
 def _batch_row(batch: BatchView) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ def _batch_row(batch: BatchView) -> tuple[str, ...]:
     )
 
 
-def _rewind(replay: Verdict, replan: Verdict) -> str:
+def _rewind(replay: Rewindability, replan: Rewindability) -> str:
     if replay.possible and replan.possible:
         return "replay, replan"
     if replay.possible:
@@ -102,12 +102,12 @@ def _plain(value: Any) -> str:
     return "?" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _write_operators(inventory: Inventory) -> None:
-    if not inventory.operators:
+def _write_operators(checkpoint: Checkpoint) -> None:
+    if not checkpoint.operators:
         _write("No state.", "")
         return
     columns = ("operator", "name", "provider", "stores", "partitions", "versions", "snapshots", "size")
-    write_table(columns, [_operator_row(view_operator(inventory, operator)) for operator in inventory.operators])
+    write_table(columns, [_operator_row(view_operator(checkpoint, operator)) for operator in checkpoint.operators])
     _write("")
 
 
@@ -118,13 +118,13 @@ def _operator_row(operator: OperatorView) -> tuple[str, ...]:
     return (str(operator.id), operator.name or "?", operator.provider, stores, *counts)
 
 
-def _horizon(inventory: Inventory, held: Held | None) -> str:
-    horizon = view_horizon(inventory, held)
+def _horizon(checkpoint: Checkpoint, held: RetainedOffsets | None) -> str:
+    horizon = view_horizon(checkpoint, held)
     if horizon is None:
-        return "No batch can be rewound to." if inventory.batches else "There is nothing to rewind."
+        return "No batch can be rewound to." if checkpoint.batches else "There is nothing to rewind."
     when = f", planned {horizon.planned_at}" if horizon.planned_at else ""
     span = f", {format_duration(horizon.span_ms / 1000)} before the newest" if horizon.span_ms else ""
-    size = f"; the state kept for it takes {human_bytes(horizon.state_bytes)}" if inventory.operators else ""
+    size = f"; the state kept for it takes {human_bytes(horizon.state_bytes)}" if checkpoint.operators else ""
     source = "Kafka still has its data" if held else "Whether the source still has its data is not in here"
     return f"One can go back to batch {horizon.batch}{when}{span}{size}. {source}."
 
@@ -145,11 +145,11 @@ def _write_findings(found: Sequence[Finding], every: bool) -> None:
             _write(f"  ... and {count - _MOST_OF_A_KIND:,} more [{code}]: --all shows them.")
 
 
-def write_batch(inventory: Inventory, batch: int, held: Held | None = None) -> None:
+def write_batch(checkpoint: Checkpoint, batch: int, held: RetainedOffsets | None = None) -> None:
     """One batch in full."""
-    view, entry, commit = view_batch(inventory, batch, held), inventory.offset_entry(batch), inventory.commit_entry(batch)
+    view, entry, commit = view_batch(checkpoint, batch, held), checkpoint.offset_entry(batch), checkpoint.commit_entry(batch)
     after = instant(commit.next_watermark_ms) if commit else None
-    _write(f"batch {batch} of {inventory.path}")
+    _write(f"batch {batch} of {checkpoint.path}")
     _write(f"planned    {view.planned_at or '?'}", f"committed  {'yes' if view.committed else 'no'}")
     _write(f"watermark  {view.watermark or 'none yet'}" + (f", after it {after}" if after else ""))
     for place, source in enumerate(view.sources):
@@ -158,12 +158,12 @@ def write_batch(inventory: Inventory, batch: int, held: Held | None = None) -> N
     for name, verdict in (("replay", view.replay), ("replan", view.replan)):
         _write(f"{name:<9}  {'possible' if verdict.possible else 'not possible'}")
         _write(*(f"  {line}" for line in (*verdict.why_not, *verdict.notes)))
-    for operator in inventory.operators:
+    for operator in checkpoint.operators:
         for store in operator.stores:
             kept = ", ".join(file.name for file in store.versions.get(batch, ())) or "no file"
-            _write(f"state before it, {store.words}: {kept}")
+            _write(f"state before it, {store.label}: {kept}")
     _write(*(f"conf       {name}={value}" for name, value in (entry.conf if entry else {}).items()))
-    _write_findings(findings(inventory, [batch]), every=True)
+    _write_findings(findings(checkpoint, [batch]), every=True)
 
 
 def write_state(batch: int, rows: Sequence[Mapping[str, Any]], *, has_more: bool) -> None:

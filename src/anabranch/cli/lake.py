@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from anabranch.cli.output import cli_of, write_json, write_line, write_table
-from anabranch.text.escape import harmless
+from anabranch.text.escape import escape_control_chars
 
 app = typer.Typer(help="Rows, files and offsets of the lake.", invoke_without_command=True)
 AsJson = Annotated[bool, typer.Option("--json")]
@@ -23,9 +23,9 @@ def lake(context: typer.Context, as_json: AsJson = False) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    from anabranch.delta.lake import look_at_lake
+    from anabranch.delta.lake import inspect_lake
 
-    state = look_at_lake(cli_of(context).project().lake)
+    state = inspect_lake(cli_of(context).project().lake)
     if as_json:
         write_json(asdict(state))
         return
@@ -92,7 +92,7 @@ def problems(
     for problem in shown:
         where = f"{problem.topic} {problem.partition}:{problem.offset}"
         text = _text(problem.value)
-        write_line(f"{where}  {problem.reason}  {'(null)' if text is None else harmless(text)[:_SHOWN_CHARACTERS]}")
+        write_line(f"{where}  {problem.reason}  {'(null)' if text is None else escape_control_chars(text)[:_SHOWN_CHARACTERS]}")
 
 
 def _text(value: bytes | None) -> str | None:

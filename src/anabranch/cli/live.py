@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from anabranch.cli.output import Cli, stderr
-from anabranch.streaming.run_progress import PipelineView
+from anabranch.streaming.run_progress import RunProgress
 
 # Off a terminal: a line now and then, and when a state changes or a pipeline has caught up, but not for every batch.
 _PLAIN_LINE_S = 10.0
@@ -49,7 +49,7 @@ class RunFace:
                 sys.stdout.write(lines)
                 sys.stdout.flush()
 
-    def show(self, views: Sequence[PipelineView]) -> None:
+    def show(self, views: Sequence[RunProgress]) -> None:
         if self._cli.quiet:
             return
         if self._console.is_terminal:
@@ -61,18 +61,18 @@ class RunFace:
         if self._live is not None:
             self._live.stop()
 
-    def _show_live(self, views: Sequence[PipelineView]) -> None:
+    def _show_live(self, views: Sequence[RunProgress]) -> None:
         if self._live is None:
             # Redirection off: with it rich would swallow a stdout that goes to a file.
             self._live = Live(console=self._console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
             self._live.start()
         with self._lock:
             self._live.update(
-                Text("\n".join(view.words() for view in views), style="dim", overflow="ellipsis", no_wrap=True),
+                Text("\n".join(view.describe() for view in views), style="dim", overflow="ellipsis", no_wrap=True),
                 refresh=True,
             )
 
-    def _show_plain(self, views: Sequence[PipelineView]) -> None:
+    def _show_plain(self, views: Sequence[RunProgress]) -> None:
         states = [(view.state, view.note, view.lag == 0) for view in views]
         passed_s = monotonic() - self._said_at_s
         changed = [i for i, state in enumerate(states) if i >= len(self._said) or state != self._said[i]]
@@ -81,5 +81,5 @@ class RunFace:
             return
         for i, view in enumerate(views):
             if passed_s >= _PLAIN_LINE_S or i in changed:
-                self._cli.say(view.words())
+                self._cli.say(view.describe())
         self._said, self._said_at_s = states, monotonic()

@@ -29,7 +29,7 @@ from anabranch.cli import (
 from anabranch.cli.demo.story import demo
 from anabranch.cli.output import Cli, write_line
 from anabranch.errors import AnabranchError, Failed
-from anabranch.text.escape import harmless_lines
+from anabranch.text.escape import escape_lines
 
 app = typer.Typer(
     help=anabranch.__doc__,
@@ -79,7 +79,7 @@ def options(
 
 
 def main() -> None:
-    arguments = everywhere(sys.argv[1:])
+    arguments = hoist_global_options(sys.argv[1:])
     sys.exit(run_command(arguments))
 
 
@@ -126,11 +126,11 @@ def _of_the_system(error: OSError) -> Failed:
 
 
 def _tell(text: str, code: int) -> int:
-    sys.stderr.write(f"{harmless_lines(text)}\n")
+    sys.stderr.write(f"{escape_lines(text)}\n")
     return code
 
 
-def everywhere(arguments: list[str]) -> list[str]:
+def hoist_global_options(arguments: list[str]) -> list[str]:
     """The options of all commands may stand anywhere: those behind the command are moved in front of it."""
     front: list[str] = []
     rest: list[str] = []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
-from anabranch.text.escape import harmless, harmless_json, harmless_lines
+from anabranch.text.escape import escape_control_chars, escape_lines, escaped_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,7 +43,7 @@ class Cli:
 
     def say(self, text: str) -> None:
         if not self.quiet:
-            stderr().print(harmless_lines(text), highlight=False, markup=False, soft_wrap=True)
+            stderr().print(escape_lines(text), highlight=False, markup=False, soft_wrap=True)
 
     @contextmanager
     def busy(self, what: str) -> Iterator[None]:
@@ -94,16 +94,16 @@ def stderr() -> Console:
 
 
 def write_json(value: object) -> None:
-    sys.stdout.write(harmless_json(value, indent=2) + "\n")
+    sys.stdout.write(escaped_json(value, indent=2) + "\n")
 
 
 def write_line(text: str) -> None:
-    sys.stdout.write(harmless(text) + "\n")
+    sys.stdout.write(escape_control_chars(text) + "\n")
 
 
 def write_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Left-aligned columns, two spaces between them: readable on a screen, and by `awk`."""
-    table = [[harmless(cell) for cell in row] for row in (columns, *rows)]
+    table = [[escape_control_chars(cell) for cell in row] for row in (columns, *rows)]
     widths = [max(len(row[i]) for row in table) for i in range(len(columns))]
     for row in table:
         write_line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -16,7 +16,7 @@ import typer
 from anabranch.cli.output import cli_of, write_line
 from anabranch.cli.topics import topics_of
 from anabranch.errors import Misused
-from anabranch.text.escape import harmless_json
+from anabranch.text.escape import escaped_json
 
 if TYPE_CHECKING:
     from anabranch.kafka.records import Received
@@ -132,7 +132,7 @@ def consume(
     on_screen = sys.stdout.isatty()
     for received in read_records(topics_of(cli_of(context)), topic, follow=follow):
         if as_json:
-            sys.stdout.write(harmless_json(_as_json(received)) + "\n")
+            sys.stdout.write(escaped_json(_as_json(received)) + "\n")
         elif on_screen:
             write_line(_text(received.value) or "")
         else:

@@ -13,7 +13,7 @@ from anabranch.errors import Misused
 
 if TYPE_CHECKING:
     from anabranch.operations.log import Operation
-    from anabranch.project.checkpoints import Subject
+    from anabranch.project.checkpoints import CheckpointRef
     from anabranch.project.project import Project
     from anabranch.rewind.apply import Plan
     from anabranch.rewind.target import Target
@@ -46,31 +46,31 @@ def rewind(
     Example: anabranch rewind visits-lake --to-batch 41
     """
     from anabranch.operations.records import as_record
-    from anabranch.project.checkpoints import find_subject
+    from anabranch.project.checkpoints import resolve_checkpoint
     from anabranch.rewind.explain import explain
-    from anabranch.rewind.inspect import Wish, plan
+    from anabranch.rewind.inspect import RewindRequest, plan
 
     cli = cli_of(context)
     check_answer(yes, dry_run)
     project = cli.project()
-    subject = find_subject(project, cli.directory, names, to)
-    target = _target(project, subject, to_batch, to_time, to_event_time, to_offset, delay)
-    with cli.busy(f"Looking into the checkpoint of {subject.name}"):
-        inventory = open_checkpoint(subject.path)
-        made = plan(project, subject, inventory, Wish(target, "replan" if replan else "replay", stopped, checkpoint_only))
+    ref = resolve_checkpoint(project, cli.directory, names, to)
+    target = _target(project, ref, to_batch, to_time, to_event_time, to_offset, delay)
+    with cli.busy(f"Looking into the checkpoint of {ref.name}"):
+        checkpoint = open_checkpoint(ref.path)
+        made = plan(project, ref, checkpoint, RewindRequest(target, "replan" if replan else "replay", stopped, checkpoint_only))
     if made is None:
-        cli.say(f"There is nothing to do: batch {inventory.next_batch} is what runs next.")
+        cli.say(f"There is nothing to do: batch {checkpoint.next_batch} is what runs next.")
         return
     show(explain(made), as_record(made), as_json)
     if dry_run:
         return
-    confirm(yes, f"Rewind {subject.name} to batch {made.batch}?")
+    confirm(yes, f"Rewind {ref.name} to batch {made.batch}?")
     _carry_out(cli, project, made)
     name = made.pipeline
     cli.say(
         f"anabranch run {name}   runs batch {made.batch} again" if name else f"batch {made.batch} runs again at the next start"
     )
-    cli.say(f"anabranch undo {made.shift.operation}   puts everything back, until then")
+    cli.say(f"anabranch undo {made.change.operation}   puts everything back, until then")
 
 
 def undo(
@@ -121,14 +121,14 @@ def _carry_out(cli: Cli, project: Project, made: Plan) -> None:
 
     with cli.counting("Moving files") as count:
         checks = carry_out(project, made, count)
-    cli.say(f"Done: {made.shift.operation}. Verified, from a fresh look:" if checks else f"Done: {made.shift.operation}.")
+    cli.say(f"Done: {made.change.operation}. Verified, from a fresh look:" if checks else f"Done: {made.change.operation}.")
     for what, _ in checks:
         cli.say(f"  {what}")
 
 
 def _target(
     project: Project,
-    subject: Subject,
+    ref: CheckpointRef,
     to_batch: int | None,
     to_time: str | None,
     to_event_time: str | None,
@@ -157,8 +157,8 @@ def _target(
     assert to_event_time is not None
     if delay is not None:
         delay_s: float | None = parse_duration_s(delay)
-    elif subject.pipeline is not None:
-        delay_s = subject.pipeline.watermark_s
+    elif ref.pipeline is not None:
+        delay_s = ref.pipeline.watermark_s
     else:
         raise Misused(
             "the delay of the watermark is not in a checkpoint, and without it no batch can be told by event time.",

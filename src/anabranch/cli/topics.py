@@ -9,7 +9,7 @@ import typer
 from anabranch.cli.output import Cli, cli_of, write_json, write_table
 
 if TYPE_CHECKING:
-    from anabranch.checkpoint.offsets import Reach
+    from anabranch.checkpoint.offsets import OffsetRange
     from anabranch.kafka.admin import Topics
 
 app = typer.Typer(help="Kafka's topics.", invoke_without_command=True)
@@ -45,7 +45,7 @@ def topics(context: typer.Context, as_json: Annotated[bool, typer.Option("--json
     write_table(("topic", "partitions", "records", "offsets"), rows)
 
 
-def _ranges(reach: dict[int, Reach]) -> str:
+def _ranges(reach: dict[int, OffsetRange]) -> str:
     return "  ".join(f"{partition}: {held.earliest}..{held.end}" for partition, held in reach.items())
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from anabranch.delta.table import ask, in_turn, moment, open_table, readable, text
+from anabranch.delta.table import ask, moment, open_table, readable, retry_on_conflict, text
 from anabranch.errors import Failed
 
 
@@ -49,7 +49,7 @@ def open_lake(path: Path, version: int | None = None) -> DeltaTable:
     return table
 
 
-def look_at_lake(path: Path) -> LakeState:
+def inspect_lake(path: Path) -> LakeState:
     table = open_lake(path)
     sizes = [int(file["size_bytes"]) for file in _files(table)]
     parts = ask(
@@ -163,4 +163,4 @@ def compact_lake(path: Path) -> tuple[int, int]:
             table.optimize.compact()
         return table
 
-    return before, len(in_turn(path, compact).file_uris())
+    return before, len(retry_on_conflict(path, compact).file_uris())

@@ -13,9 +13,9 @@ from typing import Any, Literal
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
-from anabranch.delta.table import ask, in_turn, open_table, text
+from anabranch.delta.table import ask, open_table, retry_on_conflict, text
 from anabranch.errors import Failed
-from anabranch.operations.change import Pairs, Rows
+from anabranch.operations.change import Pairs, WrittenRows
 
 _REWIND, _STEP = "anabranch-rewind", "anabranch-step"
 # What tells a record of Kafka: a table without them cannot be taken back by offsets.
@@ -27,7 +27,7 @@ Place = Literal["in", "out"]
 
 
 @dataclass(frozen=True)
-class TableView:
+class TableState:
     """What a plan needs to know of a table."""
 
     version: int
@@ -40,14 +40,14 @@ class TableView:
     records: int
 
 
-def look_at_table(path: str, query_id: str, ranges: Pairs) -> TableView | None:
+def inspect_table(path: str, query_id: str, ranges: Pairs) -> TableState | None:
     """None: there is no table."""
     table = open_table(path)
     if table is None:
         return None
     why_not = tuple(_why_not(table))
     found = _select(table, '"topic", "partition", "offset"', ranges) if not why_not else None
-    return TableView(
+    return TableState(
         version=table.version(),
         newest=table.transaction_version(query_id),
         why_not=why_not,
@@ -77,20 +77,20 @@ def _open(path: str, version: int | None = None, *ways: str) -> DeltaTable:
     return table
 
 
-def check_rows_are_kept(rows: Rows) -> None:
+def check_rows_are_kept(rows: WrittenRows) -> None:
     """That an undo will find what it has to put back: a vacuum may have removed the files."""
     _removed(rows)
 
 
 class DeltaTables:
-    def take_out(self, rows: Rows) -> None:
-        in_turn(rows.table, lambda: _take_out(rows))
+    def delete_rows(self, rows: WrittenRows) -> None:
+        retry_on_conflict(rows.table, lambda: _take_out(rows))
 
-    def put_back(self, rows: Rows) -> None:
-        in_turn(rows.table, lambda: _put_back(rows))
+    def restore_rows(self, rows: WrittenRows) -> None:
+        retry_on_conflict(rows.table, lambda: _put_back(rows))
 
 
-def _take_out(rows: Rows) -> None:
+def _take_out(rows: WrittenRows) -> None:
     table = _open(rows.table)
     if _place(table, rows) == "out":
         return
@@ -101,7 +101,7 @@ def _take_out(rows: Rows) -> None:
         _set_transaction(_open(rows.table), properties)
 
 
-def _put_back(rows: Rows) -> None:
+def _put_back(rows: WrittenRows) -> None:
     table = _open(rows.table)
     if _place(table, rows) == "in":
         return
@@ -113,18 +113,18 @@ def _put_back(rows: Rows) -> None:
     write_deltalake(table, removed, mode="append", commit_properties=properties)
 
 
-def _place(table: DeltaTable, rows: Rows) -> Place:
+def _place(table: DeltaTable, rows: WrittenRows) -> Place:
     mark = _last_mark(table, rows)
     return "out" if mark is not None and mark[_STEP] == "out" else "in"
 
 
-def _last_mark(table: DeltaTable, rows: Rows) -> dict[str, Any] | None:
+def _last_mark(table: DeltaTable, rows: WrittenRows) -> dict[str, Any] | None:
     """The newest commit of this rewind; all are younger than the plan."""
     since = max(1, table.version() - rows.version)
     return next((commit for commit in table.history(since) if commit.get(_REWIND) == rows.rewind), None)
 
 
-def _removed(rows: Rows) -> pa.Table:
+def _removed(rows: WrittenRows) -> pa.Table:
     """What the take-out removed: the rows of the version before it."""
     mark = _last_mark(_open(rows.table), rows)
     if mark is None:
@@ -136,7 +136,7 @@ def _removed(rows: Rows) -> pa.Table:
 _BY_HAND = "a vacuum has removed what was taken out: run the query again instead, it reads it from Kafka"
 
 
-def _properties(rows: Rows, transaction: int, place: Place) -> CommitProperties:
+def _properties(rows: WrittenRows, transaction: int, place: Place) -> CommitProperties:
     return CommitProperties(
         custom_metadata={_REWIND: rows.rewind, _STEP: place},
         app_transactions=[Transaction(rows.query_id, transaction)],

@@ -54,7 +54,7 @@ def readable(path: str | Path, *ways: str) -> Iterator[None]:
         raise Failed(f"the table at {path} cannot be read: {str(error).splitlines()[0]}.", *ways) from None
 
 
-def in_turn(path: str | Path, change: Callable[[], Result]) -> Result:
+def retry_on_conflict(path: str | Path, change: Callable[[], Result]) -> Result:
     """Of two that change a table at once one fails, as it must. It opens the table again, and decides anew."""
     for _ in range(_TURNS):
         try:

@@ -19,7 +19,7 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.admin._metadata import ClusterMetadata
 from confluent_kafka.cimpl import NewTopic
 
-from anabranch.checkpoint.offsets import Reach
+from anabranch.checkpoint.offsets import OffsetRange
 from anabranch.errors import Failed, Misused
 from anabranch.text.suggest import did_you_mean
 
@@ -100,12 +100,12 @@ class Topics:
         except KafkaException as error:
             raise self.away(error) from None
 
-    def reach(self, name: str) -> dict[int, Reach]:
+    def reach(self, name: str) -> dict[int, OffsetRange]:
         """Of each partition of a topic: where it begins and ends now."""
         partitions = range(self.find(name).partitions)
         specs = (OffsetSpec.earliest(), OffsetSpec.latest())  # type: ignore[no-untyped-call]
         earliest, end = (self._offsets(name, partitions, spec) for spec in specs)
-        return {partition: Reach(earliest[partition], end[partition]) for partition in partitions}
+        return {partition: OffsetRange(earliest[partition], end[partition]) for partition in partitions}
 
     def consumer(self, extra: Mapping[str, str]) -> Consumer:
         # A group id is demanded and never used: nothing is committed, nothing is subscribed.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from anabranch.checkpoint.offsets import Reach
+from anabranch.checkpoint.offsets import OffsetRange
 from anabranch.errors import Failed
 from anabranch.kafka.admin import QUICK, QUIET_LOGGER, SILENT, Topics
 from anabranch.kafka.properties import PROMISES
@@ -74,7 +74,9 @@ class Received:
         return next((value.decode("utf-8", errors="replace") for key, value in self.headers if key == name and value), None)
 
 
-def read_records(topics: Topics, topic: str, *, follow: bool, within: Mapping[int, Reach] | None = None) -> Iterator[Received]:
+def read_records(
+    topics: Topics, topic: str, *, follow: bool, within: Mapping[int, OffsetRange] | None = None
+) -> Iterator[Received]:
     """From the beginning to where the topic ends now, or `within` these offsets; with `follow`, and on."""
     reach = topics.reach(topic) if within is None else within
     open_partitions = {partition for partition, held in reach.items() if held.end > held.earliest}

@@ -21,7 +21,7 @@ Pairs = Mapping[str, Mapping[str, tuple[int, int]]]
 
 
 @dataclass(frozen=True)
-class Untouched:
+class LeaveSink:
     """Nothing is done at the sink; the words say why that is right, or what will be wrong."""
 
     words: str
@@ -29,7 +29,7 @@ class Untouched:
 
 
 @dataclass(frozen=True)
-class Rows:
+class WrittenRows:
     """The rows of a Delta table that the batches wrote, by their offsets, and the transaction that Delta knows them by."""
 
     table: str
@@ -47,39 +47,39 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class TakeOut:
-    rows: Rows
+class DeleteRows:
+    rows: WrittenRows
     kind: Literal["take out"] = "take out"
 
 
 @dataclass(frozen=True)
-class PutBack:
-    rows: Rows
+class RestoreRows:
+    rows: WrittenRows
     kind: Literal["put back"] = "put back"
 
 
-SinkPart = Untouched | TakeOut | PutBack
+SinkPart = LeaveSink | DeleteRows | RestoreRows
 
 
 class Tables(Protocol):
     """What a shift does at a table; each of the two may be done again."""
 
-    def take_out(self, rows: Rows) -> None: ...
-    def put_back(self, rows: Rows) -> None: ...
+    def delete_rows(self, rows: WrittenRows) -> None: ...
+    def restore_rows(self, rows: WrittenRows) -> None: ...
 
 
 class NoTables:
     """For a shift whose sink is left untouched."""
 
-    def take_out(self, rows: Rows) -> None:
+    def delete_rows(self, rows: WrittenRows) -> None:
         raise AssertionError(rows)
 
-    def put_back(self, rows: Rows) -> None:
+    def restore_rows(self, rows: WrittenRows) -> None:
         raise AssertionError(rows)
 
 
 @dataclass(frozen=True)
-class Shift:
+class CheckpointChange:
     operation: str
     # Where what is moved aside lies: `_rewind/<the rewind's id>`. An undo moves back from there.
     aside: str
@@ -165,36 +165,36 @@ class CloseJournal:
 Step = OpenJournal | RaiseFence | MoveFiles | ChangeSink | WriteManifest | LowerFence | CloseJournal
 
 
-def steps(shift: Shift) -> tuple[Step, ...]:
+def steps(change: CheckpointChange) -> tuple[Step, ...]:
     return (
         OpenJournal(),
-        RaiseFence(shift.fence),
-        MoveFiles(tuple(shift.moves)),
-        ChangeSink(shift.sink),
-        WriteManifest(f"{shift.record}/manifest.json"),
-        LowerFence(shift.fence, shift.committed),
-        CloseJournal(shift.finished),
+        RaiseFence(change.fence),
+        MoveFiles(tuple(change.moves)),
+        ChangeSink(change.sink),
+        WriteManifest(f"{change.record}/manifest.json"),
+        LowerFence(change.fence, change.committed),
+        CloseJournal(change.finished),
     )
 
 
-def steps_back(shift: Shift, moved: Sequence[tuple[str, str]]) -> tuple[Step, ...]:
+def steps_back(change: CheckpointChange, moved: Sequence[tuple[str, str]]) -> tuple[Step, ...]:
     """What takes an unfinished shift back that has moved so much: its fence is raised, or there is but the journal to close."""
     return (
-        ChangeSink(opposite(shift.sink)),
+        ChangeSink(opposite(change.sink)),
         MoveFiles(tuple((target, source) for source, target in reversed(moved))),
-        LowerFence(shift.fence, shift.given_up),
-        CloseJournal(shift.rolled_back),
+        LowerFence(change.fence, change.given_up),
+        CloseJournal(change.rolled_back),
     )
 
 
 def opposite(part: SinkPart) -> SinkPart:
     match part:
-        case TakeOut(rows):
-            return PutBack(rows)
-        case PutBack(rows):
-            return TakeOut(rows)
-        case Untouched():
-            return Untouched("left as it is: the rewind did nothing there")
+        case DeleteRows(rows):
+            return RestoreRows(rows)
+        case RestoreRows(rows):
+            return DeleteRows(rows)
+        case LeaveSink():
+            return LeaveSink("left as it is: the rewind did nothing there")
 
 
 def fingerprint(listing: Listing, without: Iterable[str] = ()) -> str:
@@ -222,22 +222,22 @@ def fingerprint(listing: Listing, without: Iterable[str] = ()) -> str:
     return digest.hexdigest()
 
 
-def shift_from_json(record: Mapping[str, Any]) -> Shift:
-    return Shift(**{**record, "paths": tuple(record["paths"]), "sink": _sink_part(record["sink"])})
+def change_from_json(record: Mapping[str, Any]) -> CheckpointChange:
+    return CheckpointChange(**{**record, "paths": tuple(record["paths"]), "sink": _sink_part(record["sink"])})
 
 
 def _sink_part(record: Mapping[str, Any]) -> SinkPart:
     match record["kind"]:
         case "take out":
-            return TakeOut(_rows(record["rows"]))
+            return DeleteRows(_rows(record["rows"]))
         case "put back":
-            return PutBack(_rows(record["rows"]))
+            return RestoreRows(_rows(record["rows"]))
         case _:
-            return Untouched(record["words"])
+            return LeaveSink(record["words"])
 
 
-def _rows(record: Mapping[str, Any]) -> Rows:
-    return Rows(**{**record, "ranges": pairs_from_json(record["ranges"])})
+def _rows(record: Mapping[str, Any]) -> WrittenRows:
+    return WrittenRows(**{**record, "ranges": pairs_from_json(record["ranges"])})
 
 
 def pairs_from_json(record: Mapping[str, Any]) -> dict[str, dict[str, tuple[int, int]]]:

@@ -23,7 +23,7 @@ def under_way(storage: Storage) -> str | None:
     if content is None:
         return None
     try:
-        return str(json.loads(content)["shift"]["operation"])
+        return str(json.loads(content)["change"]["operation"])
     except (ValueError, KeyError, TypeError):
         return UNREADABLE
 

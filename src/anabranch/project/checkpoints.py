@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch.checkpoint.offsets import Held
+from anabranch.checkpoint.offsets import RetainedOffsets
 from anabranch.errors import AnabranchError, Misused
 from anabranch.pipeline.definition import Pipeline, find_pipeline, sink_for, split_target
 from anabranch.project.project import Project
 
 
 @dataclass(frozen=True)
-class Subject:
+class CheckpointRef:
     path: Path
     # As it was sent to the sink whose checkpoint this is. None: named by its path, so nothing is known of it.
     pipeline: Pipeline | None
@@ -23,7 +23,7 @@ class Subject:
         return self.pipeline.name if self.pipeline else str(self.path)
 
 
-def find_subject(project: Project, directory: Path, names: Sequence[str], to: str | None) -> Subject:
+def resolve_checkpoint(project: Project, directory: Path, names: Sequence[str], to: str | None) -> CheckpointRef:
     """A directory that is there wins; so does what is written as a path. Anything else is a pipeline's name."""
     names, target = split_target(names, to)
     if len(names) != 1:
@@ -31,21 +31,21 @@ def find_subject(project: Project, directory: Path, names: Sequence[str], to: st
     name = names[0]
     path = directory / name
     if "/" in name or path.is_dir():
-        return Subject(path, None)
+        return CheckpointRef(path, None)
     pipeline = project.pipeline(find_pipeline(name))
     pipeline = pipeline.changed(sink=project.placed(sink_for(pipeline, to, target)))
-    return Subject(project.checkpoint(pipeline), pipeline)
+    return CheckpointRef(project.checkpoint(pipeline), pipeline)
 
 
-def held_for(project: Project, subject: Subject) -> Held | None:
+def retained_offsets(project: Project, ref: CheckpointRef) -> RetainedOffsets | None:
     """What Kafka holds of the pipeline's source; None: it is not known which Kafka is meant, or it does not answer."""
-    if subject.pipeline is None:
+    if ref.pipeline is None:
         return None
     # Kafka's client takes a tenth of a second to load: only where Kafka is asked.
     from anabranch.project.cluster import topics_of
 
     try:
-        topic = subject.pipeline.source_topic
+        topic = ref.pipeline.source_topic
         return {topic: topics_of(project).reach(topic)}
     except AnabranchError:
         return None

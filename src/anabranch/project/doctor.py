@@ -28,6 +28,8 @@ _NEEDED_MEMORY_GB = 2.0
 _NEEDED_DISK_GB = 2.0
 _OLDEST_PYTHON = (3, 11)
 
+_SETUP = "anabranch setup"
+
 Level = Literal["ok", "slow", "bad"]
 
 
@@ -108,14 +110,10 @@ def _jars(jar_set: JarSet) -> Finding:
 
 def _class_archive() -> Finding:
     if missing("spark"):
-        return Finding(
-            "class archive", "slow", "not made: the jars are not there yet", f"{sys.executable} -m anabranch.cli.setup"
-        )
+        return Finding("class archive", "slow", "not made: the jars are not there yet", _SETUP)
     if archive_path(find_java(), ensure_jars("spark")).exists():
         return Finding("class archive", "ok", "made: Spark starts in half the time")
-    return Finding(
-        "class archive", "slow", "not made: Spark takes twice as long to start", f"{sys.executable} -m anabranch.cli.setup"
-    )
+    return Finding("class archive", "slow", "not made: Spark takes twice as long to start", _SETUP)
 
 
 def _pyspark_python() -> Finding:

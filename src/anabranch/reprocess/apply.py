@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
-from anabranch.checkpoint.offsets import Reach
+from anabranch.checkpoint.offsets import OffsetRange
 from anabranch.delta.lake import files_within
 from anabranch.errors import Refused
 from anabranch.kafka.records import GroupProducer, latest_by_key, read_records
@@ -15,23 +15,23 @@ from anabranch.operations.log import new_operation_id, record_plan, record_recei
 from anabranch.pipeline.definition import VISITS_LAKE, Pipeline, Topic, find_pipeline
 from anabranch.project.cluster import kafka_of, topics_of
 from anabranch.project.project import Project
-from anabranch.reprocess.inspect import later_results, look_at_ground, stream_state
+from anabranch.reprocess.inspect import later_results, stream_state, take_snapshot
 from anabranch.reprocess.plan import (
     Change,
-    Portion,
     Range,
+    RangeChunk,
     ReprocessPlan,
     changes_between,
     check_closed,
-    check_ground,
     check_lake,
+    check_not_stale,
     check_recomputable,
     count_windows,
     partitions_of,
-    portions,
+    split_range,
     whole_windows,
 )
-from anabranch.reprocess.staleness import Ground
+from anabranch.reprocess.staleness import InputSnapshot
 from anabranch.spark.session import Session
 from anabranch.streaming.result_headers import operation_headers
 
@@ -79,13 +79,13 @@ def plan_reprocess(
     topics = topics_of(project)
     lake = files_within(project.lake, *partitions_of(wanted))
     rows_at_most = max(_PORTION_ROWS, _PORTION_OF_UNTIMED * lake.rows_without_time)
-    parts = list(portions(wanted, pipeline.window_s, lake.rows_by_hour, rows_at_most))
+    parts = list(split_range(wanted, pipeline.window_s, lake.rows_by_hour, rows_at_most))
     try:
         results = _recompute(project, pipeline, parts, lake.version, session, progress)
     finally:
         session.end()
-    ground = look_at_ground(project, pipeline, wanted, topics, lake.version)
-    within = {partition: Reach(*held) for partition, held in ground.results.items()}
+    ground = take_snapshot(project, pipeline, wanted, topics, lake.version)
+    within = {partition: OffsetRange(*held) for partition, held in ground.results.items()}
     latest = latest_by_key(read_records(topics, pipeline.sink.name, follow=False, within=within))
     return ReprocessPlan(
         operation=new_operation_id("reprocess"),
@@ -104,7 +104,7 @@ def plan_reprocess(
 
 
 def _recompute(
-    project: Project, pipeline: Pipeline, parts: list[Portion], version: int, session: Session, progress: Recomputed
+    project: Project, pipeline: Pipeline, parts: list[RangeChunk], version: int, session: Session, progress: Recomputed
 ) -> list[tuple[str, str]]:
     from anabranch.reprocess.recompute import recompute
 
@@ -144,8 +144,8 @@ def apply_reprocess(project: Project, plan: ReprocessPlan, progress: Callable[[i
 
 def _check_ground(project: Project, pipeline: Pipeline, plan: ReprocessPlan) -> None:
     topics = topics_of(project)
-    now = look_at_ground(project, pipeline, plan.range, topics)
-    check_ground(plan, now, list(later_results(topics, plan.topic, plan.ground, now)))
+    now = take_snapshot(project, pipeline, plan.range, topics)
+    check_not_stale(plan, now, list(later_results(topics, plan.topic, plan.ground, now)))
 
 
 def _send(project: Project, plan: ReprocessPlan, progress: Callable[[int, int], None]) -> int:
@@ -168,7 +168,7 @@ def plan_from_record(record: dict[str, Any]) -> ReprocessPlan:
     return ReprocessPlan(**{**fields, **ranges, "changes": changes, "ground": _ground_from_record(fields["ground"])})
 
 
-def _ground_from_record(record: dict[str, Any]) -> Ground:
+def _ground_from_record(record: dict[str, Any]) -> InputSnapshot:
     """JSON knows only text as keys, and no tuples."""
     pairs = {name: {int(key): (pair[0], pair[1]) for key, pair in record[name].items()} for name in ("results", "visits")}
-    return Ground(**{**record, **pairs})
+    return InputSnapshot(**{**record, **pairs})

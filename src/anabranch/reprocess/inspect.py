@@ -8,14 +8,14 @@ from pathlib import Path
 
 from anabranch.checkpoint.log_reader import Checkpoint
 from anabranch.checkpoint.logs import KafkaOffsets
-from anabranch.checkpoint.offsets import Reach
+from anabranch.checkpoint.offsets import OffsetRange
 from anabranch.delta.lake import visits_within
 from anabranch.kafka.admin import Topics
 from anabranch.kafka.records import read_records
 from anabranch.pipeline.definition import VISITS_LAKE, Pipeline, Topic
 from anabranch.project.project import Project
 from anabranch.reprocess.plan import Range, StreamState
-from anabranch.reprocess.staleness import Ground, LaterResult
+from anabranch.reprocess.staleness import InputSnapshot, LaterResult
 from anabranch.storage.files import read_json
 from anabranch.streaming.result_headers import OPERATION, ORIGIN
 
@@ -34,15 +34,15 @@ def stream_state(project: Project, pipeline: Pipeline) -> StreamState:
     )
 
 
-def look_at_ground(
+def take_snapshot(
     project: Project, pipeline: Pipeline, wanted: Range, topics: Topics, lake_version: int | None = None
-) -> Ground:
+) -> InputSnapshot:
     """As it is now; the lake as it was at `lake_version`, if that is given."""
     assert isinstance(pipeline.sink, Topic)
     results = pipeline.sink.name
     start, end = (datetime.fromtimestamp(moment_ms / 1000, UTC) for moment_ms in (wanted.start_ms, wanted.end_ms))
     lake_id, visits = visits_within(project.lake, pipeline.source_topic, start, end, lake_version)
-    return Ground(
+    return InputSnapshot(
         source_topic_id=topics.topic_id(pipeline.source_topic),
         result_topic_id=topics.topic_id(results),
         results={partition: (held.earliest, held.end) for partition, held in topics.reach(results).items()},
@@ -52,10 +52,10 @@ def look_at_ground(
     )
 
 
-def later_results(topics: Topics, topic: str, seen: Ground, now: Ground) -> Iterator[LaterResult]:
+def later_results(topics: Topics, topic: str, seen: InputSnapshot, now: InputSnapshot) -> Iterator[LaterResult]:
     """What has come to the topic since the plan's look at it: only that is read."""
     since = {
-        partition: Reach(max(earliest, seen.results.get(partition, (0, 0))[1]), end)
+        partition: OffsetRange(max(earliest, seen.results.get(partition, (0, 0))[1]), end)
         for partition, (earliest, end) in now.results.items()
     }
     for record in read_records(topics, topic, follow=False, within=since):

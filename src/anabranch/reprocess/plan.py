@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from anabranch.errors import Refused
 from anabranch.pipeline.definition import Pipeline
-from anabranch.reprocess.staleness import Ground, LaterResult, movements
+from anabranch.reprocess.staleness import InputSnapshot, LaterResult, stale_inputs
 from anabranch.text.instants import iso_utc
 
 # Results shown in words, those that change first.
@@ -26,7 +26,7 @@ class Range:
     start_ms: int
     end_ms: int
 
-    def words(self) -> str:
+    def describe(self) -> str:
         return f"{iso_utc(self.start_ms)} to {iso_utc(self.end_ms)}"
 
 
@@ -64,11 +64,11 @@ class ReprocessPlan:
     files: int
     rows: int
     changes: tuple[Change, ...]
-    ground: Ground
+    ground: InputSnapshot
 
 
 @dataclass(frozen=True)
-class Portion:
+class RangeChunk:
     """A part of a range, of whole windows, and the rows that the lake has in its hours."""
 
     range: Range
@@ -91,7 +91,7 @@ def check_recomputable(pipeline: Pipeline) -> None:
 def whole_windows(asked: Range, window_s: float) -> Range:
     """The range widened to whole windows, which Spark counts from the epoch."""
     if asked.end_ms <= asked.start_ms:
-        raise Refused(f"the range {asked.words()} is empty.", "--from must be before --to")
+        raise Refused(f"the range {asked.describe()} is empty.", "--from must be before --to")
     window_ms = round(window_s * 1000)
     return Range(asked.start_ms // window_ms * window_ms, -(-asked.end_ms // window_ms) * window_ms)
 
@@ -136,17 +136,17 @@ def _hour(moment_ms: int) -> int:
     return int(text[0:4]) * 1_000_000 + int(text[5:7]) * 10_000 + int(text[8:10]) * 100 + int(text[11:13])
 
 
-def portions(wanted: Range, window_s: float, rows_by_hour: Mapping[int, int], rows_at_most: int) -> Iterator[Portion]:
+def split_range(wanted: Range, window_s: float, rows_by_hour: Mapping[int, int], rows_at_most: int) -> Iterator[RangeChunk]:
     """The range in parts of about so many rows: after each of them there is progress to show."""
     window_ms = round(window_s * 1000)
     start_ms, rows = wanted.start_ms, 0
     for hour, count in sorted(rows_by_hour.items()):
         cut_ms = _hour_start_ms(hour) // window_ms * window_ms
         if rows + count > rows_at_most and cut_ms > start_ms:
-            yield Portion(Range(start_ms, cut_ms), rows)
+            yield RangeChunk(Range(start_ms, cut_ms), rows)
             start_ms, rows = cut_ms, 0
         rows += count
-    yield Portion(Range(start_ms, wanted.end_ms), rows)
+    yield RangeChunk(Range(start_ms, wanted.end_ms), rows)
 
 
 def _hour_start_ms(hour: int) -> int:
@@ -162,10 +162,10 @@ def changes_between(results: Sequence[tuple[str, str]], latest: Mapping[str, str
     return tuple(Change(key, latest.get(key), value) for key, value in sorted(results))
 
 
-def check_ground(plan: ReprocessPlan, now: Ground, later: Sequence[LaterResult]) -> None:
+def check_not_stale(plan: ReprocessPlan, now: InputSnapshot, later: Sequence[LaterResult]) -> None:
     """Refuses a plan whose ground has moved: its results would be wrong, or would hide newer ones."""
     keys = {change.key for change in plan.changes}
-    if moved := list(movements(plan.ground, now, later, keys=keys, operation=plan.operation)):
+    if moved := list(stale_inputs(plan.ground, now, later, keys=keys, operation=plan.operation)):
         raise Refused(
             f"the ground has moved since {plan.operation} was planned, nothing is sent: {'; '.join(moved)}.",
             f"anabranch reprocess {plan.pipeline} --from {iso_utc(plan.asked.start_ms)} --to {iso_utc(plan.asked.end_ms)}"
@@ -175,9 +175,9 @@ def check_ground(plan: ReprocessPlan, now: Ground, later: Sequence[LaterResult])
 
 def explain(plan: ReprocessPlan) -> Iterator[str]:
     """The plan in words. Apply reads the same plan: what is said here is what is done."""
-    yield f"Reprocess {plan.pipeline}: {plan.range.words()}, {plan.windows} window{'s' if plan.windows != 1 else ''}."
+    yield f"Reprocess {plan.pipeline}: {plan.range.describe()}, {plan.windows} window{'s' if plan.windows != 1 else ''}."
     if plan.range != plan.asked:
-        yield f"  widened to whole windows; asked for was {plan.asked.words()}"
+        yield f"  widened to whole windows; asked for was {plan.asked.describe()}"
     yield f"  from the lake {plan.lake}, version {plan.lake_version}: {plan.files} files, {plan.rows:,} rows"
     yield f"  to topic {plan.topic}: {len(plan.changes)} results, {_changed(plan)} of them changed"
     changed_first = sorted(plan.changes, key=lambda change: change.before == change.after)

@@ -8,7 +8,7 @@ from anabranch.pipeline.definition import Pipeline
 from anabranch.reprocess.plan import Range, partitions_of
 from anabranch.streaming.decoder.decode import decode
 from anabranch.streaming.decoder.sql import literal
-from anabranch.streaming.query import load_transformation, usable
+from anabranch.streaming.query import load_transformation, without_problems
 from anabranch.streaming.results import as_records
 
 
@@ -17,7 +17,7 @@ def recompute(
 ) -> list[tuple[str, str]]:
     """Key and value of each result in the range, by today's rules, at one version of the lake."""
     records = _records(spark, pipeline.source_topic, wanted, lake, version)
-    visits = usable(decode(records, zone=zone, future_tolerance_s=pipeline.future_tolerance_s))
+    visits = without_problems(decode(records, zone=zone, future_tolerance_s=pipeline.future_tolerance_s))
     inside = visits.where(
         f"event_time >= timestamp_millis({wanted.start_ms}) AND event_time < timestamp_millis({wanted.end_ms})"
     )

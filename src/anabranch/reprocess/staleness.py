@@ -13,7 +13,7 @@ _NAMED = 3
 
 
 @dataclass(frozen=True)
-class Ground:
+class InputSnapshot:
     """The fingerprint of what a plan saw, as far as its results depend on it or would overwrite it."""
 
     # A topic that is deleted and made again has another id.
@@ -37,8 +37,8 @@ class LaterResult:
     operation: str | None
 
 
-def movements(
-    seen: Ground, now: Ground, later: Sequence[LaterResult], *, keys: Collection[str], operation: str
+def stale_inputs(
+    seen: InputSnapshot, now: InputSnapshot, later: Sequence[LaterResult], *, keys: Collection[str], operation: str
 ) -> Iterator[str]:
     """In words, all that moved under a plan for these keys. What its own operation sent before it was cut is no movement."""
     if now.source_topic_id != seen.source_topic_id:
@@ -58,7 +58,7 @@ def movements(
         yield f"the lake has {has:,} visits of these windows, and had {had:,}"
 
 
-def _moved_results(seen: Ground, now: Ground) -> Iterator[str]:
+def _moved_results(seen: InputSnapshot, now: InputSnapshot) -> Iterator[str]:
     if now.result_topic_id != seen.result_topic_id:
         yield "the topic of the results was deleted and made again"
     elif now.results.keys() != seen.results.keys():

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from anabranch.checkpoint.batch_history import append_rewind, append_undo
-from anabranch.checkpoint.checkpoint import Inventory
+from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.lease import alone_on, take_lease
-from anabranch.checkpoint.reader import look_at
+from anabranch.checkpoint.reader import read_checkpoint
 from anabranch.errors import Failed, Refused
-from anabranch.operations.change import NoTables, Tables, TakeOut, Untouched
+from anabranch.operations.change import DeleteRows, LeaveSink, NoTables, Tables
 from anabranch.operations.log import Operation, new_operation_id, operations, record_plan, record_receipt
 from anabranch.operations.records import as_record
 from anabranch.project.project import Project
@@ -34,7 +34,7 @@ def carry_out(project: Project, plan: Plan, progress: Progress) -> Checks:
     """From the beginning, or from where it was interrupted. What was verified afterwards."""
     kind, path = ("rewind" if isinstance(plan, RewindPlan) else "undo"), Path(plan.checkpoint)
     with _lease(plan, kind):
-        record_plan(project, plan.shift.operation, kind, as_record(plan))
+        record_plan(project, plan.change.operation, kind, as_record(plan))
         shifting = _shifting(plan, progress)
         # Interrupted behind the commit point the query may have run since: then there is nothing left to compare.
         is_new = not shifting.is_committed()
@@ -42,25 +42,25 @@ def carry_out(project: Project, plan: Plan, progress: Progress) -> Checks:
             shifting.apply()
         except Refused:
             # Nothing was changed: it is over, and need not be resumed.
-            record_receipt(project, plan.shift.operation, {"outcome": "refused"})
+            record_receipt(project, plan.change.operation, {"outcome": "refused"})
             raise
         if plan.pipeline is not None:
             _write_history(plan, path)
         checks = _verify(plan) if is_new else []
-        record_receipt(project, plan.shift.operation, {"outcome": "done", "files": len(plan.shift.paths), "verified": checks})
+        record_receipt(project, plan.change.operation, {"outcome": "done", "files": len(plan.change.paths), "verified": checks})
         if isinstance(plan, UndoPlan):
-            record_receipt(project, plan.of, {"outcome": "undone", "by": plan.shift.operation})
+            record_receipt(project, plan.of, {"outcome": "undone", "by": plan.change.operation})
     if failed := [what for what, holds in checks if not holds]:
         raise Failed(
-            f"{plan.shift.operation} was carried out, and afterwards this does not hold: {'; '.join(failed)}.",
+            f"{plan.change.operation} was carried out, and afterwards this does not hold: {'; '.join(failed)}.",
             f"anabranch checkpoint {plan.pipeline or plan.checkpoint}",
         )
     return checks
 
 
 def _verify(plan: Plan) -> Checks:
-    inventory = _look(plan)
-    return verify_rewind(plan, inventory) if isinstance(plan, RewindPlan) else verify(plan.shift, inventory)
+    checkpoint = _look(plan)
+    return verify_rewind(plan, checkpoint) if isinstance(plan, RewindPlan) else verify(plan.change, checkpoint)
 
 
 def give_up(project: Project, operation: Operation, progress: Progress) -> None:
@@ -101,13 +101,13 @@ def _follows(one: Operation, operation: Operation) -> bool:
     """A rewind that began with the tree that this one left."""
     if one.kind != "rewind" or one.state != "done" or one.plan["checkpoint"] != operation.plan["checkpoint"]:
         return False
-    return bool(one.plan["shift"]["before"] == operation.plan["shift"]["after"])
+    return bool(one.plan["change"]["before"] == operation.plan["change"]["after"])
 
 
 def _check_set_aside(plan: UndoPlan) -> None:
     """Whoever needs the space may have removed it."""
     storage = DirectoryStorage(Path(plan.checkpoint))
-    gone = [source for source, _ in plan.shift.moves if not storage.holds(source)]
+    gone = [source for source, _ in plan.change.moves if not storage.holds(source)]
     if gone:
         raise Refused(
             f"{plan.of} cannot be undone: of the files that it set aside {len(gone):,} are gone, {gone[0]} for one.",
@@ -117,39 +117,39 @@ def _check_set_aside(plan: UndoPlan) -> None:
 
 def _check_table(rewind: RewindPlan) -> None:
     """A batch may have reached the table and not its commit: the checkpoint does not show it."""
-    if isinstance(rewind.shift.sink, TakeOut):
+    if isinstance(rewind.change.sink, DeleteRows):
         from anabranch.delta.rows import check_rows_are_kept, newest_batch
 
-        rows = rewind.shift.sink.rows
+        rows = rewind.change.sink.rows
         newest = newest_batch(rows.table, rows.query_id)
         if newest != rows.set_back_to:
             raise Refused(
-                f"{rewind.shift.operation} cannot be undone, the query has run since: batch {newest} has reached {rows.table}."
+                f"{rewind.change.operation} cannot be undone, the query has run since: batch {newest} has reached {rows.table}."
             )
         check_rows_are_kept(rows)
 
 
 def _shifting(plan: Plan, progress: Progress) -> Shifting:
     storage = DirectoryStorage(Path(plan.checkpoint))
-    return Shifting(plan.shift, json.dumps(as_record(plan)), storage, _tables(plan), progress)
+    return Shifting(plan.change, json.dumps(as_record(plan)), storage, _tables(plan), progress)
 
 
 def _tables(plan: Plan) -> Tables:
     """Delta's library takes half a second to load: only where a table is to be changed."""
-    if isinstance(plan.shift.sink, Untouched):
+    if isinstance(plan.change.sink, LeaveSink):
         return NoTables()
     from anabranch.delta.rows import DeltaTables
 
     return DeltaTables()
 
 
-def _look(plan: Plan) -> Inventory:
-    return look_at(DirectoryStorage(Path(plan.checkpoint)))
+def _look(plan: Plan) -> Checkpoint:
+    return read_checkpoint(DirectoryStorage(Path(plan.checkpoint)))
 
 
 def _write_history(plan: Plan, checkpoint: Path) -> None:
     if isinstance(plan, RewindPlan):
-        append_rewind(checkpoint, plan.shift.operation, plan.batch)
+        append_rewind(checkpoint, plan.change.operation, plan.batch)
     else:
         append_undo(checkpoint, plan.of)
 

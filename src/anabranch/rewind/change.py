@@ -15,18 +15,18 @@ from anabranch.errors import Failed, Refused
 from anabranch.operations.change import (
     JOURNAL,
     ChangeSink,
+    CheckpointChange,
     CloseJournal,
+    DeleteRows,
+    LeaveSink,
     LowerFence,
     MoveFiles,
     OpenJournal,
-    PutBack,
     RaiseFence,
-    Shift,
+    RestoreRows,
     SinkPart,
     Step,
     Tables,
-    TakeOut,
-    Untouched,
     WriteManifest,
     fingerprint,
     steps,
@@ -43,7 +43,7 @@ _GROUP = 1000
 
 @dataclass(frozen=True)
 class Shifting:
-    shift: Shift
+    change: CheckpointChange
     # What the journal says: the whole plan, so that whoever finds it can go on.
     journal: str
     storage: Storage
@@ -53,8 +53,8 @@ class Shifting:
     def apply(self) -> None:
         """From the beginning, or from where it was interrupted. Refuses if the checkpoint is not the one planned for."""
         if self._was_taken_back():
-            raise Refused(f"{self.shift.operation} was taken back: there is nothing to go on with.", "plan a new rewind")
-        *until_committed, close = steps(self.shift)
+            raise Refused(f"{self.change.operation} was taken back: there is nothing to go on with.", "plan a new rewind")
+        *until_committed, close = steps(self.change)
         if not self.is_committed():
             for step in until_committed:
                 self._do(step)
@@ -66,58 +66,58 @@ class Shifting:
         """Takes an unfinished shift back to where it began."""
         if self.is_committed():
             raise Refused(
-                f"{self.shift.operation} has finished.", f"anabranch undo {self.shift.operation}   is an operation of its own"
+                f"{self.change.operation} has finished.", f"anabranch undo {self.change.operation}   is an operation of its own"
             )
         if not self._is_own(under_way(self.storage)):
             # It never began, or all is back: a fence, if there is one, is another's.
             return
-        moved = [move for move in self.shift.moves if self._is_moved(move)]
+        moved = [move for move in self.change.moves if self._is_moved(move)]
         # Without a fence nothing was moved yet, or all is back: only the journal is left to close.
-        for step in steps_back(self.shift, moved) if self._is_fenced() else steps_back(self.shift, moved)[-1:]:
+        for step in steps_back(self.change, moved) if self._is_fenced() else steps_back(self.change, moved)[-1:]:
             self._do(step)
 
     def is_committed(self) -> bool:
         """Whether the fence came down over the new tree: from there on it is the checkpoint."""
-        return self.storage.holds(self.shift.committed)
+        return self.storage.holds(self.change.committed)
 
     def _was_taken_back(self) -> bool:
-        return self.storage.holds(self.shift.rolled_back) or self.storage.holds(self.shift.given_up)
+        return self.storage.holds(self.change.rolled_back) or self.storage.holds(self.change.given_up)
 
     def _is_fenced(self) -> bool:
-        return is_fence(self.storage, self.shift.fence)
+        return is_fence(self.storage, self.change.fence)
 
     def _is_moved(self, move: tuple[str, str]) -> bool:
         """By this shift: only a shift puts files aside, where they belong others may come and go."""
         source, target = move
-        return self.storage.holds(target) and not (self.shift.is_back and self.storage.holds(source))
+        return self.storage.holds(target) and not (self.change.is_back and self.storage.holds(source))
 
     def _is_own(self, operation: str | None) -> bool:
         if operation == UNREADABLE:
             raise Failed(
                 f"{JOURNAL} in {self.storage.path} cannot be read: it does not say which operation is under way there.",
-                f"if it is this one, put .anabranch/operations/{self.shift.operation}/plan.json in its place; then again",
+                f"if it is this one, put .anabranch/operations/{self.change.operation}/plan.json in its place; then again",
             )
-        return operation == self.shift.operation
+        return operation == self.change.operation
 
     def _check_own_journal(self) -> None:
         other = under_way(self.storage)
         if not self._is_own(other):
             # None: it has just ended, and left another tree.
-            raise refusal(other, f"{self.shift.operation} cannot begin") if other else self._moved()
+            raise refusal(other, f"{self.change.operation} cannot begin") if other else self._moved()
 
     def _check_ground(self) -> None:
         """Behind the fence nothing can start any more; what came before it shows now, as long as nothing is moved."""
-        first = next(self.shift.moves, None)
+        first = next(self.change.moves, None)
         if first is not None and self._is_moved(first):
             return
         listing, _ = self.storage.list()
-        if fingerprint(listing, [self.shift.fence]) != self.shift.before:
+        if fingerprint(listing, [self.change.fence]) != self.change.before:
             self.roll_back()
             raise self._moved()
 
     def _moved(self) -> Refused:
         return Refused(
-            f"the checkpoint is not the one that {self.shift.operation} was planned for: files came or went since.",
+            f"the checkpoint is not the one that {self.change.operation} was planned for: files came or went since.",
             "make sure that no query runs on it, and plan again",
         )
 
@@ -134,17 +134,17 @@ class Shifting:
             case MoveFiles(moves):
                 self._move(moves, self.progress)
                 # All of them: some may have been moved back before a crash.
-                self._settle(self.shift.moves)
+                self._settle(self.change.moves)
             case ChangeSink(part):
                 self._change(part)
             case WriteManifest(path):
-                about = {"files": len(self.shift.paths), "aside": self.shift.aside, "after": self.shift.after}
+                about = {"files": len(self.change.paths), "aside": self.change.aside, "after": self.change.after}
                 self.storage.create(path, json.dumps(about, indent=2).encode())
             case LowerFence(path, target):
                 self._move([(path, target)])
                 self._settle([(path, target)])
             case CloseJournal(target):
-                if under_way(self.storage) == self.shift.operation:
+                if under_way(self.storage) == self.change.operation:
                     self._move([(JOURNAL, target)])
                     self._settle([(JOURNAL, target)])
             case _:
@@ -152,11 +152,11 @@ class Shifting:
 
     def _change(self, part: SinkPart) -> None:
         match part:
-            case TakeOut(rows):
-                self.tables.take_out(rows)
-            case PutBack(rows):
-                self.tables.put_back(rows)
-            case Untouched():
+            case DeleteRows(rows):
+                self.tables.delete_rows(rows)
+            case RestoreRows(rows):
+                self.tables.restore_rows(rows)
+            case LeaveSink():
                 pass
             case _:
                 assert_never(part)
@@ -172,8 +172,8 @@ class Shifting:
                 if self.storage.holds(source) or not self.storage.holds(target):
                     raise Failed(
                         f"{source} cannot be moved to {target}: somebody else changed the checkpoint.",
-                        f"put that file right, then anabranch resume {self.shift.operation}",
-                        f"or anabranch undo {self.shift.operation}   takes back what was moved",
+                        f"put that file right, then anabranch resume {self.change.operation}",
+                        f"or anabranch undo {self.change.operation}   takes back what was moved",
                     ) from None
         progress(len(moves), len(moves))
 

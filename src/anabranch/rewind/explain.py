@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from anabranch.checkpoint.report import instant
-from anabranch.operations.change import PutBack, Rows, Shift, SinkPart, TakeOut, Untouched
+from anabranch.operations.change import CheckpointChange, DeleteRows, LeaveSink, RestoreRows, SinkPart, WrittenRows
 from anabranch.rewind.plan import RewindPlan
 from anabranch.rewind.undo import UndoPlan
 from anabranch.text.sizes import human_bytes
@@ -16,7 +16,7 @@ _MOST_PARTITIONS = 8
 
 def explain(plan: RewindPlan) -> Iterator[str]:
     name = plan.pipeline or "a checkpoint that is not of this project"
-    yield f"Rewind {name} to batch {plan.batch} ({_how(plan)})   {plan.shift.operation}"
+    yield f"Rewind {name} to batch {plan.batch} ({_how(plan)})   {plan.change.operation}"
     yield f"  checkpoint  {plan.checkpoint}"
     yield f"  batches     {_span(plan.batch, plan.newest)} of {plan.newest} taken back: they run again"
     yield f"  watermark   {_time(plan.watermark_ms)} -> {_time(plan.watermark_after_ms)}"
@@ -26,8 +26,8 @@ def explain(plan: RewindPlan) -> Iterator[str]:
         versions = _span(first, plan.state_version) if first <= plan.state_version else "none"
         yield f"  state       version {plan.batch} is what batch {plan.batch} begins with; set aside: {versions}"
     size = human_bytes(plan.bytes)
-    yield f"  files       {_files(plan.shift)}, {size}, set aside under {plan.shift.aside}; nothing is deleted"
-    yield f"  sink        {sink_words(plan.shift.sink)}"
+    yield f"  files       {_files(plan.change)}, {size}, set aside under {plan.change.aside}; nothing is deleted"
+    yield f"  sink        {sink_words(plan.change.sink)}"
     for note in plan.notes:
         yield f"  note        {note}"
 
@@ -37,23 +37,23 @@ def explain_shift(plan: RewindPlan | UndoPlan) -> Iterator[str]:
 
 
 def explain_undo(plan: UndoPlan) -> Iterator[str]:
-    yield f"Undo {plan.of}   {plan.shift.operation}"
+    yield f"Undo {plan.of}   {plan.change.operation}"
     yield f"  checkpoint  {plan.checkpoint}"
     yield f"  batches     {_span(plan.batch, plan.newest)} are put back as they were before the rewind"
-    yield f"  files       {_files(plan.shift)} moved back from {plan.shift.aside}"
-    yield f"  sink        {sink_words(plan.shift.sink)}"
+    yield f"  files       {_files(plan.change)} moved back from {plan.change.aside}"
+    yield f"  sink        {sink_words(plan.change.sink)}"
 
 
 def sink_words(part: SinkPart) -> str:
     match part:
-        case Untouched(words):
+        case LeaveSink(words):
             return words
-        case TakeOut(rows):
+        case DeleteRows(rows):
             return (
                 f"{_table(rows)}: {rows.count:,} rows are taken out by their offsets, and the query's transaction is set"
                 f" from {rows.newest} to {rows.set_back_to}, in one commit; other writers' rows stay"
             )
-        case PutBack(rows):
+        case RestoreRows(rows):
             return (
                 f"{_table(rows)}: {rows.count:,} rows are put back, and the query's transaction is set"
                 f" from {rows.set_back_to} to {rows.newest}, in one commit"
@@ -62,7 +62,7 @@ def sink_words(part: SinkPart) -> str:
             assert_never(part)
 
 
-def _table(rows: Rows) -> str:
+def _table(rows: WrittenRows) -> str:
     return f"table {rows.table}"
 
 
@@ -82,8 +82,8 @@ def _offsets(plan: RewindPlan) -> Iterator[str]:
         yield f"  offsets     {topic}  " + "  ".join(parts[:_MOST_PARTITIONS]) + more + (f"   ({rows})" if rows else "")
 
 
-def _files(shift: Shift) -> str:
-    count = len(shift.paths)
+def _files(change: CheckpointChange) -> str:
+    count = len(change.paths)
     return f"{count:,} file{'s' if count != 1 else ''}"
 
 

@@ -10,22 +10,30 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from anabranch.checkpoint.checkpoint import Inventory
+from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.files import LogFiles, parse_state_name
 from anabranch.checkpoint.logs import KafkaOffsets, OffsetEntry
-from anabranch.checkpoint.offsets import Held
-from anabranch.checkpoint.restartable import Verdict, possible_replan, possible_replay
+from anabranch.checkpoint.offsets import RetainedOffsets
+from anabranch.checkpoint.restartable import Rewindability, judge_replan, judge_replay
 from anabranch.checkpoint.sources import log_offset
 from anabranch.checkpoint.starts import read_so_far, start_of
 from anabranch.errors import Refused
-from anabranch.operations.change import Pairs, Shift, SinkPart, Untouched, fingerprint, pairs_from_json, shift_from_json
+from anabranch.operations.change import (
+    CheckpointChange,
+    LeaveSink,
+    Pairs,
+    SinkPart,
+    change_from_json,
+    fingerprint,
+    pairs_from_json,
+)
 
 Mode = Literal["replay", "replan"]
 
 
 @dataclass(frozen=True)
 class RewindPlan:
-    shift: Shift
+    change: CheckpointChange
     checkpoint: str
     # None: a checkpoint that is not of this project.
     pipeline: str | None
@@ -46,11 +54,11 @@ class RewindPlan:
 
     @property
     def is_empty(self) -> bool:
-        return not self.shift.paths and isinstance(self.shift.sink, Untouched)
+        return not self.change.paths and isinstance(self.change.sink, LeaveSink)
 
 
 def plan_rewind(
-    inventory: Inventory,
+    checkpoint: Checkpoint,
     batch: int,
     mode: Mode,
     *,
@@ -60,47 +68,49 @@ def plan_rewind(
     notes: Sequence[str] = (),
 ) -> RewindPlan:
     """The batch must be possible (`check_possible`)."""
-    newest = inventory.newest if inventory.newest is not None else -1
-    paths = tuple(files_beyond(inventory, batch, mode))
-    now, then = read_so_far(inventory), start_of(inventory, batch)
+    newest = checkpoint.newest if checkpoint.newest is not None else -1
+    paths = tuple(files_beyond(checkpoint, batch, mode))
+    now, then = read_so_far(checkpoint), start_of(checkpoint, batch)
     return RewindPlan(
-        shift=Shift(
+        change=CheckpointChange(
             operation=operation,
             aside=f"_rewind/{operation}",
             is_back=False,
             paths=paths,
             fence=f"offsets/{newest + 1}",
             sink=sink,
-            before=fingerprint(inventory.listing),
-            after=fingerprint(inventory.listing, paths),
+            before=fingerprint(checkpoint.listing),
+            after=fingerprint(checkpoint.listing, paths),
         ),
-        checkpoint=inventory.path,
+        checkpoint=checkpoint.path,
         pipeline=pipeline,
         mode=mode,
         batch=batch,
         newest=newest,
-        watermark_ms=_watermark(inventory, inventory.next_batch),
-        watermark_after_ms=_watermark(inventory, batch),
+        watermark_ms=_watermark(checkpoint, checkpoint.next_batch),
+        watermark_after_ms=_watermark(checkpoint, batch),
         offsets=_both(now, then),
         rows=_rows(now, then),
-        state_version=max((max(s.versions, default=0) for o in inventory.operators for s in o.stores), default=0),
-        bytes=sum(_sizes(inventory, paths)),
+        state_version=max((max(s.versions, default=0) for o in checkpoint.operators for s in o.stores), default=0),
+        bytes=sum(_sizes(checkpoint, paths)),
         notes=tuple(notes),
     )
 
 
-def possible(inventory: Inventory, batch: int, mode: Mode, held: Held | None = None) -> Verdict:
-    return possible_replay(inventory, batch, held) if mode == "replay" else possible_replan(inventory, batch, held)
+def possible(checkpoint: Checkpoint, batch: int, mode: Mode, held: RetainedOffsets | None = None) -> Rewindability:
+    return judge_replay(checkpoint, batch, held) if mode == "replay" else judge_replan(checkpoint, batch, held)
 
 
-def check_possible(inventory: Inventory, batch: int, mode: Mode, held: Held | None, also: Sequence[str] = ()) -> Verdict:
+def check_restartable(
+    checkpoint: Checkpoint, batch: int, mode: Mode, held: RetainedOffsets | None, also: Sequence[str] = ()
+) -> Rewindability:
     """Refuses with the reason, and the nearest batches that are possible. `also`: more ways out."""
-    verdict = possible(inventory, batch, mode, held)
+    verdict = possible(checkpoint, batch, mode, held)
     if verdict.possible:
         return verdict
     other: Mode = "replan" if mode == "replay" else "replay"
-    ways = [f"batch {near} is possible: --to-batch {near}" for near in _nearest(inventory, batch, mode, held)]
-    if possible(inventory, batch, other, held).possible:
+    ways = [f"batch {near} is possible: --to-batch {near}" for near in _nearest(checkpoint, batch, mode, held)]
+    if possible(checkpoint, batch, other, held).possible:
         flag = "with --replan" if other == "replan" else "without --replan"
         ways.append(f"batch {batch} is possible {flag}")
     if not ways:
@@ -108,32 +118,32 @@ def check_possible(inventory: Inventory, batch: int, mode: Mode, held: Held | No
     raise Refused(f"batch {batch} cannot be rewound to by {mode}: {'; '.join(verdict.why_not)}.", *ways, *also)
 
 
-def _nearest(inventory: Inventory, batch: int, mode: Mode, held: Held | None) -> Iterator[int]:
+def _nearest(checkpoint: Checkpoint, batch: int, mode: Mode, held: RetainedOffsets | None) -> Iterator[int]:
     """The next possible one on each side."""
-    below = (number for number in reversed(inventory.batches) if number < batch)
-    above = (number for number in inventory.batches if number > batch)
+    below = (number for number in reversed(checkpoint.batches) if number < batch)
+    above = (number for number in checkpoint.batches if number > batch)
     for side in (below, above):
-        found = next((number for number in side if possible(inventory, number, mode, held).possible), None)
+        found = next((number for number in side if possible(checkpoint, number, mode, held).possible), None)
         if found is not None:
             yield found
 
 
-def files_beyond(inventory: Inventory, batch: int, mode: Mode) -> Iterator[str]:
+def files_beyond(checkpoint: Checkpoint, batch: int, mode: Mode) -> Iterator[str]:
     """What goes aside so that batch N runs again: newest first, commits before offsets, each with its checksum."""
     last_kept = batch if mode == "replay" else batch - 1
-    yield from _log(inventory, inventory.commits, batch - 1)
-    yield from _log(inventory, inventory.offsets, last_kept)
+    yield from _log(checkpoint, checkpoint.commits, batch - 1)
+    yield from _log(checkpoint, checkpoint.offsets, last_kept)
     if batch == 0 and mode == "replan":
         # A query without offsets is a new one: it must find no state at all.
-        yield from ["state"] if "state" in inventory.listing else []
+        yield from ["state"] if "state" in checkpoint.listing else []
     else:
-        yield from _state(inventory, batch)
-    entry, newest = inventory.offset_entry(last_kept), inventory.offset_entry(inventory.newest or 0)
-    yield from _file_sources(inventory, entry, newest)
+        yield from _state(checkpoint, batch)
+    entry, newest = checkpoint.offset_entry(last_kept), checkpoint.offset_entry(checkpoint.newest or 0)
+    yield from _file_sources(checkpoint, entry, newest)
 
 
-def _log(inventory: Inventory, log: LogFiles, last_kept: int) -> Iterator[str]:
-    names = inventory.listing.get(log.directory, {})
+def _log(checkpoint: Checkpoint, log: LogFiles, last_kept: int) -> Iterator[str]:
+    names = checkpoint.listing.get(log.directory, {})
     found = [(number, str(number)) for number in log.sizes] + [(number, f"{number}.compact") for number in log.compacts]
     for number, name in sorted(found, reverse=True):
         if number > last_kept:
@@ -142,15 +152,15 @@ def _log(inventory: Inventory, log: LogFiles, last_kept: int) -> Iterator[str]:
                 yield f"{log.directory}/.{name}.crc"
 
 
-def _state(inventory: Inventory, batch: int) -> Iterator[str]:
+def _state(checkpoint: Checkpoint, batch: int) -> Iterator[str]:
     """Every version above N, in every operator, partition and store: one left behind corrupts in silence (hazards A, B)."""
-    for operator in inventory.operators:
+    for operator in checkpoint.operators:
         for store in operator.stores:
-            for name in sorted(inventory.listing.get(store.directory, {})):
+            for name in sorted(checkpoint.listing.get(store.directory, {})):
                 file = parse_state_name(_without_checksum(name))
                 if file is not None and file.version > batch:
                     yield f"{store.directory}/{name}"
-        yield from _log(inventory, operator.metadata_log, batch - 1)
+        yield from _log(checkpoint, operator.metadata_log, batch - 1)
 
 
 def _without_checksum(name: str) -> str:
@@ -161,17 +171,17 @@ def _without_checksum(name: str) -> str:
     return name
 
 
-def _file_sources(inventory: Inventory, kept: OffsetEntry | None, newest: OffsetEntry | None) -> Iterator[str]:
+def _file_sources(checkpoint: Checkpoint, kept: OffsetEntry | None, newest: OffsetEntry | None) -> Iterator[str]:
     """Entries of a file source beyond the limit; of Kafka and rate, which keep where they began, nothing (hazard K)."""
     texts = newest.sources if newest else ()
     seen: set[str] = set()
     for place, text in enumerate(texts):
-        log = inventory.source_log(place, texts)
+        log = checkpoint.source_log(place, texts)
         if log_offset(text) is None or log is None or log.directory in seen:
             continue
         seen.add(log.directory)
         limit = log_offset(kept.sources[place]) if kept and place < len(kept.sources) else None
-        yield from _log(inventory, log, -1 if limit is None else limit)
+        yield from _log(checkpoint, log, -1 if limit is None else limit)
 
 
 def _both(now: KafkaOffsets, then: KafkaOffsets) -> dict[str, dict[str, tuple[int, int]]]:
@@ -188,50 +198,50 @@ def _rows(now: KafkaOffsets, then: KafkaOffsets) -> int | None:
     return sum(end - begin for held in _both(now, then).values() for end, begin in held.values())
 
 
-def _watermark(inventory: Inventory, batch: int) -> int:
+def _watermark(checkpoint: Checkpoint, batch: int) -> int:
     """The one that the batch runs with: it is planned with it, or the one before left it."""
-    if (entry := inventory.offset_entry(batch)) is not None:
+    if (entry := checkpoint.offset_entry(batch)) is not None:
         return entry.watermark_ms
-    commit = inventory.commit_entry(batch - 1)
+    commit = checkpoint.commit_entry(batch - 1)
     return commit.next_watermark_ms if commit else 0
 
 
-def _sizes(inventory: Inventory, paths: Iterable[str]) -> Iterator[int]:
+def _sizes(checkpoint: Checkpoint, paths: Iterable[str]) -> Iterator[int]:
     for path in paths:
         directory, _, name = path.rpartition("/")
         if path == "state":
-            state = ((held, names) for held, names in inventory.listing.items() if held.startswith("state/"))
-            yield from _sizes(inventory, (f"{held}/{name}" for held, names in state for name in names))
+            state = ((held, names) for held, names in checkpoint.listing.items() if held.startswith("state/"))
+            yield from _sizes(checkpoint, (f"{held}/{name}" for held, names in state for name in names))
         else:
-            size = inventory.listing.get(directory, {}).get(name, 0)
-            yield size if size >= 0 else inventory.contents.size(path)
+            size = checkpoint.listing.get(directory, {}).get(name, 0)
+            yield size if size >= 0 else checkpoint.contents.size(path)
 
 
 def plan_from_json(record: Mapping[str, Any]) -> RewindPlan:
     fields = {name: value for name, value in record.items() if name in RewindPlan.__dataclass_fields__}
-    read = {"shift": shift_from_json(record["shift"]), "offsets": pairs_from_json(record["offsets"])}
+    read = {"change": change_from_json(record["change"]), "offsets": pairs_from_json(record["offsets"])}
     return RewindPlan(**{**fields, **read, "notes": tuple(record["notes"])})
 
 
-def verify(shift: Shift, inventory: Inventory) -> list[tuple[str, bool]]:
+def verify(change: CheckpointChange, checkpoint: Checkpoint) -> list[tuple[str, bool]]:
     """From a fresh look: each thing that must hold now, and whether it does."""
     return [
-        ("no fence and no journal are left", inventory.fence is None and not inventory.journals),
+        ("no fence and no journal are left", checkpoint.fence is None and not checkpoint.journals),
         ("every file is in its place: none is missing, none is left over",
-         fingerprint(inventory.listing) == shift.after),
+         fingerprint(checkpoint.listing) == change.after),
     ]  # fmt: skip
 
 
-def verify_rewind(plan: RewindPlan, inventory: Inventory) -> list[tuple[str, bool]]:
+def verify_rewind(plan: RewindPlan, checkpoint: Checkpoint) -> list[tuple[str, bool]]:
     last = plan.batch if plan.mode == "replay" else plan.batch - 1
-    versions = [version for operator in inventory.operators for store in operator.stores for version in store.versions]
-    newest, committed = inventory.newest, inventory.commits.newest
+    versions = [version for operator in checkpoint.operators for store in operator.stores for version in store.versions]
+    newest, committed = checkpoint.newest, checkpoint.commits.newest
     return [
-        *verify(plan.shift, inventory),
+        *verify(plan.change, checkpoint),
         (f"the newest batch planned is {last if last >= 0 else 'none'}", (-1 if newest is None else newest) == last),
         (f"the newest commit is {plan.batch - 1 if plan.batch else 'none'}",
          (-1 if committed is None else committed) == plan.batch - 1),
         (f"no state version is above {plan.batch}", all(version <= plan.batch for version in versions)),
         (f"batch {plan.batch} has all that it needs: its log, and its state loads",
-         possible(inventory, plan.batch, plan.mode).possible),
+         possible(checkpoint, plan.batch, plan.mode).possible),
     ]  # fmt: skip

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from anabranch.checkpoint.checkpoint import Inventory
+from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.starts import read_so_far, start_of
 from anabranch.errors import Refused
-from anabranch.operations.change import Pairs, Rows, SinkPart, TakeOut, Untouched
+from anabranch.operations.change import DeleteRows, LeaveSink, Pairs, SinkPart, WrittenRows
 from anabranch.pipeline.definition import Console, Pipeline, Table, Topic
 from anabranch.streaming.result_headers import given_and_corrected
 
@@ -23,24 +23,24 @@ _MOST_RESULTS = 200_000
 _CHECKPOINT_ONLY = "--checkpoint-only   rewinds the checkpoint and leaves the sink as it is"
 
 
-def sink_part(pipeline: Pipeline, inventory: Inventory, batch: int, operation: str, topics: Topics) -> SinkPart:
+def sink_part(pipeline: Pipeline, checkpoint: Checkpoint, batch: int, operation: str, topics: Topics) -> SinkPart:
     match pipeline.sink:
         case Console():
-            return Untouched("the console has nothing to take back; the batches print again")
+            return LeaveSink("the console has nothing to take back; the batches print again")
         case Topic(name):
-            return Untouched(_topic_words(pipeline, name, batch, topics))
+            return LeaveSink(_topic_words(pipeline, name, batch, topics))
         case Table(path):
-            return _table_part(pipeline.name, path, inventory, batch, operation)
+            return _table_part(pipeline.name, path, checkpoint, batch, operation)
         case other:
             assert_never(other)
 
 
-def left_alone(pipeline: Pipeline | None) -> Untouched:
+def left_alone(pipeline: Pipeline | None) -> LeaveSink:
     """With --checkpoint-only: what will be wrong."""
     sink = pipeline.sink if pipeline else None
     if isinstance(sink, Console | Topic):
-        return Untouched("left as it is; results are emitted again")
-    return Untouched(
+        return LeaveSink("left as it is; results are emitted again")
+    return LeaveSink(
         "left as it is. A Delta table skips every batch id that it has seen: batches run again and write nothing, and with"
         " other boundaries records are lost without an error. A file sink skips them too. A sink that adds rows has them twice"
     )
@@ -81,14 +81,14 @@ def _keys(topic: str, batch: int, pipeline: Pipeline, topics: Topics) -> str:
     return f" ({len(given):,} keys{lost})"
 
 
-def _table_part(name: str, path: str, inventory: Inventory, batch: int, operation: str) -> SinkPart:
-    from anabranch.delta.rows import look_at_table
+def _table_part(name: str, path: str, checkpoint: Checkpoint, batch: int, operation: str) -> SinkPart:
+    from anabranch.delta.rows import inspect_table
 
-    assert inventory.query_id is not None
-    ranges = _ranges(inventory, batch)
-    view = look_at_table(path, inventory.query_id, ranges) if ranges else None
+    assert checkpoint.query_id is not None
+    ranges = _ranges(checkpoint, batch)
+    view = inspect_table(path, checkpoint.query_id, ranges) if ranges else None
     if view is None or view.newest is None or view.newest < batch:
-        return Untouched(f"table {path}: no batch from {batch} on has reached it, there is nothing to take back")
+        return LeaveSink(f"table {path}: no batch from {batch} on has reached it, there is nothing to take back")
     why_not = list(view.why_not)
     if view.rows != view.records:
         why_not.append(f"{view.rows:,} rows lie there for {view.records:,} records: another writer wrote some of them too")
@@ -98,11 +98,11 @@ def _table_part(name: str, path: str, inventory: Inventory, batch: int, operatio
             f"anabranch run {name} --to table ANOTHER   writes anew all that Kafka holds, with a checkpoint of its own",
             _CHECKPOINT_ONLY,
         )
-    return TakeOut(
-        Rows(
+    return DeleteRows(
+        WrittenRows(
             table=path,
             rewind=operation,
-            query_id=inventory.query_id,
+            query_id=checkpoint.query_id,
             ranges=ranges,
             count=view.rows,
             version=view.version,
@@ -112,11 +112,11 @@ def _table_part(name: str, path: str, inventory: Inventory, batch: int, operatio
     )
 
 
-def _ranges(inventory: Inventory, batch: int) -> Pairs:
+def _ranges(checkpoint: Checkpoint, batch: int) -> Pairs:
     """What the batches from this one on have read; empty partitions are left out."""
-    begins = start_of(inventory, batch)
+    begins = start_of(checkpoint, batch)
     found: dict[str, dict[str, tuple[int, int]]] = {}
-    for topic, ends in read_so_far(inventory).items():
+    for topic, ends in read_so_far(checkpoint).items():
         for partition, end in ends.items():
             begin = begins.get(topic, {}).get(partition, 0)
             if begin < end:

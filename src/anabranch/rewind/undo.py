@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from anabranch.checkpoint.checkpoint import Inventory
+from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.errors import Refused
-from anabranch.operations.change import Shift, fingerprint, opposite, shift_from_json
+from anabranch.operations.change import CheckpointChange, change_from_json, fingerprint, opposite
 from anabranch.rewind.plan import RewindPlan
 
 
 @dataclass(frozen=True)
 class UndoPlan:
-    shift: Shift
+    change: CheckpointChange
     # The rewind that is undone.
     of: str
     checkpoint: str
@@ -24,16 +24,16 @@ class UndoPlan:
     newest: int
 
 
-def plan_undo(rewind: RewindPlan, inventory: Inventory, operation: str) -> UndoPlan:
+def plan_undo(rewind: RewindPlan, checkpoint: Checkpoint, operation: str) -> UndoPlan:
     """Refuses once the query has run again: its batches would be lost."""
-    if lost := list(_lost(rewind, inventory)):
+    if lost := list(_lost(rewind, checkpoint)):
         raise Refused(
-            f"{rewind.shift.operation} cannot be undone, the query has run since: {'; '.join(lost)}.",
-            "what was set aside stays under " + rewind.shift.aside,
+            f"{rewind.change.operation} cannot be undone, the query has run since: {'; '.join(lost)}.",
+            "what was set aside stays under " + rewind.change.aside,
         )
-    done = rewind.shift
+    done = rewind.change
     return UndoPlan(
-        shift=replace(done, operation=operation, is_back=True, sink=opposite(done.sink), before=done.after, after=done.before),
+        change=replace(done, operation=operation, is_back=True, sink=opposite(done.sink), before=done.after, after=done.before),
         of=done.operation,
         checkpoint=rewind.checkpoint,
         pipeline=rewind.pipeline,
@@ -42,20 +42,20 @@ def plan_undo(rewind: RewindPlan, inventory: Inventory, operation: str) -> UndoP
     )
 
 
-def _lost(rewind: RewindPlan, inventory: Inventory) -> Iterator[str]:
+def _lost(rewind: RewindPlan, checkpoint: Checkpoint) -> Iterator[str]:
     """What an undo would lose, in words."""
     last = rewind.batch if rewind.mode == "replay" else rewind.batch - 1
-    newest = -1 if inventory.newest is None else inventory.newest
-    committed = -1 if inventory.commits.newest is None else inventory.commits.newest
+    newest = -1 if checkpoint.newest is None else checkpoint.newest
+    committed = -1 if checkpoint.commits.newest is None else checkpoint.commits.newest
     if committed >= rewind.batch:
         which = f"batch {committed}" if committed == rewind.batch else f"batches {rewind.batch} to {committed}"
         yield f"{which} ran again and would be lost"
     elif newest > last:
         yield f"batch {newest} was planned again"
-    elif fingerprint(inventory.listing) != rewind.shift.after:
+    elif fingerprint(checkpoint.listing) != rewind.change.after:
         yield "files of the checkpoint came or went"
 
 
 def undo_from_json(record: Mapping[str, Any]) -> UndoPlan:
     fields = {name: value for name, value in record.items() if name in UndoPlan.__dataclass_fields__}
-    return UndoPlan(**{**fields, "shift": shift_from_json(record["shift"])})
+    return UndoPlan(**{**fields, "change": change_from_json(record["change"])})

@@ -9,7 +9,7 @@ import anabranch
 from anabranch.pipeline.definition import Pipeline
 
 
-def code_of(pipeline: Pipeline) -> str:
+def code_fingerprint(pipeline: Pipeline) -> str:
     root = Path(anabranch.__file__).parent
     own = root / "pipeline" / "builtin" / f"{pipeline.module.rpartition('.')[2]}.py"
     digest = hashlib.sha256()

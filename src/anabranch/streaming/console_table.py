@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from anabranch.text.escape import harmless
+from anabranch.text.escape import escape_control_chars
 
 _NARROWEST = 3
 # Spark writes these out, so that a value cannot break the table.
@@ -29,7 +29,7 @@ def draw(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _safe(text: str) -> str:
-    return text if text.isprintable() else harmless(text.translate(_ESCAPES))
+    return text if text.isprintable() else escape_control_chars(text.translate(_ESCAPES))
 
 
 def _width(text: str) -> int:

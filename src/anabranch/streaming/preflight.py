@@ -6,31 +6,31 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from anabranch.checkpoint.baseline import CheckpointFacts, read_facts, write_facts
+from anabranch.checkpoint.baseline import Baseline, read_baseline, write_baseline
 from anabranch.checkpoint.log_reader import Checkpoint
-from anabranch.checkpoint.offsets import out_of_reach
+from anabranch.checkpoint.offsets import not_retained
 from anabranch.errors import Refused
 from anabranch.kafka.admin import TopicInfo, Topics
 from anabranch.operations.fence import check_not_fenced
 from anabranch.pipeline.definition import Pipeline, Topic
-from anabranch.streaming.code_fingerprint import code_of
+from anabranch.streaming.code_fingerprint import code_fingerprint
 
 
 def check_start(pipeline: Pipeline, checkpoint: Path, topics: Topics, shuffle_partitions: str) -> None:
     """Refuses where the checkpoint is of something else, or Kafka does not hold what the next batch needs."""
     reach = topics.reach(pipeline.source_topic)
     topic_id = topics.topic_id(pipeline.source_topic)
-    now = CheckpointFacts(pipeline.source_topic, topic_id, pipeline.window_s, pipeline.watermark_s, shuffle_partitions)
+    now = Baseline(pipeline.source_topic, topic_id, pipeline.window_s, pipeline.watermark_s, shuffle_partitions)
     # Spark would fail on the fence too, in words that say nothing of it.
     check_not_fenced(checkpoint, f"{pipeline.name} cannot start")
     codes = _check_facts(pipeline, checkpoint, now)
     start = Checkpoint(checkpoint).next_start()
-    if gone := list(out_of_reach(start, {pipeline.source_topic: reach})):
+    if gone := list(not_retained(start, {pipeline.source_topic: reach})):
         raise Refused(
             f"{pipeline.name} cannot go on where it stopped, and nothing was skipped: {'; '.join(gone)}.",
             _set_aside(checkpoint),
         )
-    write_facts(checkpoint, replace(now, codes={code_of(pipeline): _next_batch(checkpoint), **codes}))
+    write_baseline(checkpoint, replace(now, codes={code_fingerprint(pipeline): _next_batch(checkpoint), **codes}))
 
 
 def _next_batch(checkpoint: Path) -> int:
@@ -38,9 +38,9 @@ def _next_batch(checkpoint: Path) -> int:
     return 0 if not planned else planned[-1] + (planned[-1] in committed)
 
 
-def _check_facts(pipeline: Pipeline, checkpoint: Path, now: CheckpointFacts) -> Mapping[str, int]:
+def _check_facts(pipeline: Pipeline, checkpoint: Path, now: Baseline) -> Mapping[str, int]:
     """Refuses what does not fit; the codes that ran on it so far."""
-    before = read_facts(checkpoint) if Checkpoint(checkpoint).exists() else None
+    before = read_baseline(checkpoint) if Checkpoint(checkpoint).exists() else None
     if before is not None and (differences := list(before.differences(now))):
         raise Refused(
             f"{pipeline.name} cannot go on with this checkpoint: {'; '.join(differences)}.",

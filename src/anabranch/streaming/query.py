@@ -62,7 +62,7 @@ def start_query(spark: SparkSession, run: Run, out: sink.Out, gate: Gate) -> Str
     records = read_stream(spark, run.kafka, pipeline.source_topic, start=run.start, max_offsets=pipeline.max_offsets)
     visits = counted(decode(records, zone=run.zone, future_tolerance_s=pipeline.future_tolerance_s))
     if not pipeline.takes_problems:
-        visits = usable(visits)
+        visits = without_problems(visits)
     results = visits if pipeline.per_batch else transformation.transform(visits)
     writer = results.writeStream.queryName(pipeline.name).option("checkpointLocation", str(run.checkpoint))
     return _into_sink(_triggered(writer, run).outputMode(pipeline.output_mode), run, transformation, out, gate)
@@ -73,7 +73,7 @@ def counted(visits: DataFrame) -> DataFrame:
     return visits.observe(COUNTED, F.count(F.lit(1)).alias("records"), F.count("problem").alias("problems"))
 
 
-def usable(visits: DataFrame) -> DataFrame:
+def without_problems(visits: DataFrame) -> DataFrame:
     return visits.where("problem is null")
 
 

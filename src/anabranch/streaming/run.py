@@ -19,7 +19,7 @@ from anabranch.project.project import Project
 from anabranch.project.session import Waiting, new_log_file, open_session
 from anabranch.spark.session import Session, shuffle_partitions
 from anabranch.streaming.preflight import check_start, create_result_topic
-from anabranch.streaming.run_progress import PipelineView
+from anabranch.streaming.run_progress import RunProgress
 from anabranch.streaming.stop import withdraw_stop
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Face(Waiting, Protocol):
 
     def say(self, text: str) -> None: ...
     def out(self, lines: str) -> None: ...
-    def show(self, views: Sequence[PipelineView]) -> None: ...
+    def show(self, views: Sequence[RunProgress]) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def run_pipelines(project: Project, request: Request, face: Face) -> None:
                 face.say(f"{pipeline.name}: created topic {created.name} with {created.partitions} partitions.")
             face.say(_where_it_starts(pipeline, checkpoint, request))
             if lease.taken_over:
-                face.say(f"{pipeline.name}: took over from a process that died ({lease.taken_over.words()}).")
+                face.say(f"{pipeline.name}: took over from a process that died ({lease.taken_over.describe()}).")
         session = open_session(project, face, log_file, changes=request.spark_settings, debug=request.debug)
         for lease in leases:
             lease.name_jvm(session.jvm.pid)

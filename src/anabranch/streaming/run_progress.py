@@ -9,7 +9,7 @@ State = Literal["starting", "running", "waiting", "stopping", "stopped", "failed
 
 
 @dataclass(frozen=True)
-class PipelineView:
+class RunProgress:
     name: str
     state: State = "starting"
     batch: int | None = None
@@ -20,7 +20,7 @@ class PipelineView:
     watermark: str | None = None
     note: str = ""
 
-    def words(self) -> str:
+    def describe(self) -> str:
         parts = [f"{self.name}: {self.state}"]
         if self.note:
             parts.append(self.note)

@@ -26,14 +26,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 from anabranch.checkpoint.batch_history import BatchRecord, append_batch
 from anabranch.checkpoint.log_reader import Checkpoint
 from anabranch.checkpoint.logs import parse_kafka_offsets
-from anabranch.checkpoint.offsets import Reach, lag_of
+from anabranch.checkpoint.offsets import OffsetRange, lag_of
 from anabranch.errors import AnabranchError, Failed
 from anabranch.kafka.admin import Topics
 from anabranch.pipeline.definition import Table
 from anabranch.streaming.batch_gate import Gate
 from anabranch.streaming.failures import cause_of, summary_of
 from anabranch.streaming.query import COUNTED, Run, start_query
-from anabranch.streaming.run_progress import PipelineView
+from anabranch.streaming.run_progress import RunProgress
 from anabranch.streaming.sinks.console import Out
 from anabranch.streaming.stop import is_stop_asked, withdraw_stop
 
@@ -42,7 +42,7 @@ LOOK_AT_KAFKA_S = 2.0
 # A query that Kafka's absence ended is started again after 1, 2, 4 ... 30 s.
 BACKOFF_S = (1.0, 30.0)
 
-Show = Callable[[Sequence[PipelineView]], None]
+Show = Callable[[Sequence[RunProgress]], None]
 
 
 @dataclass(frozen=True)
@@ -69,12 +69,12 @@ class _Running:
     """One pipeline of the run, from start to end, over restarts."""
 
     run: Run
-    view: PipelineView
+    view: RunProgress
     # Called once, when its query has ended for good: others may run the pipeline from then on.
     release: Callable[[], None]
     gate: Gate = field(default_factory=Gate)
     query: StreamingQuery | None = None
-    reach: dict[int, Reach] = field(default_factory=dict)
+    reach: dict[int, OffsetRange] = field(default_factory=dict)
     read: Mapping[int, int] = field(default_factory=dict)
     newest_at_stop: int | None = None
     retry_at_s: float | None = None
@@ -94,7 +94,7 @@ class Runner:
         log_file: str,
     ) -> None:
         self._spark, self._topics, self._out, self._show, self._log_file = spark, topics, out, show, log_file
-        self._running = [_Running(run, PipelineView(run.pipeline.name), release) for run, release in runs]
+        self._running = [_Running(run, RunProgress(run.pipeline.name), release) for run, release in runs]
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._looked_at_s = 0.0
         self._stopping = False

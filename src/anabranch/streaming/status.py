@@ -72,7 +72,7 @@ def _status(pipeline: Pipeline, path: Path, topics: Topics | None) -> PipelineSt
     return PipelineStatus(
         name=pipeline.name,
         sink=path.name or sink_name(pipeline.sink),
-        running=holder.words() if holder else None,
+        running=holder.describe() if holder else None,
         last_batch=committed[-1] if committed else None,
         unfinished_batch=planned[-1] if is_unfinished else None,
         operation=operation,
