@@ -15,7 +15,7 @@ from time import monotonic
 
 import psutil
 
-from anabranch.project.cluster import kafka_of
+from anabranch.project.cluster import cluster_of
 from anabranch.project.project import open_project
 from benchmarks.case import Place, Way
 from benchmarks.cases import load_case
@@ -77,7 +77,7 @@ def measure(case_name: str, way: Way, laboratory: Path) -> dict[str, object]:
     session = open_session(way, directory)
     try:
         with MemoryWatch(session.jvm.pid) as memory:
-            kafka = kafka_of(open_project(laboratory)).for_java
+            kafka = cluster_of(open_project(laboratory)).for_java
             figures = work(Place(session.spark, kafka, directory, laboratory, say))
     finally:
         session.end()

@@ -13,9 +13,9 @@ from anabranch.generator.pace import Pace
 from anabranch.generator.recipe import Recipe
 from anabranch.generator.send import send
 from anabranch.generator.visits import Made, visits
-from anabranch.kafka.admin import Topics
+from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.embedded.broker import start_broker, stop_broker
-from anabranch.project.cluster import kafka_of
+from anabranch.project.cluster import cluster_of
 from anabranch.project.project import open_project
 from anabranch.spark.jars import ensure_jars
 
@@ -48,8 +48,8 @@ def laboratory(say: Say) -> Iterator[Path]:
 
 
 def _fill(directory: Path, say: Say) -> None:
-    properties = kafka_of(open_project(directory)).for_python
-    topics = Topics(properties)
+    properties = cluster_of(open_project(directory)).for_python
+    topics = KafkaAdmin(properties)
     recipe = Recipe(spacing_s=_SPACING_S)
     contents: dict[str, Iterator[Made]] = {
         "visits": islice(visits(recipe), VISITS),

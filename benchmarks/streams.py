@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql.streaming.query import StreamingQuery
 
 from anabranch.pipeline.definition import Pipeline
-from anabranch.streaming.batch_gate import Gate
+from anabranch.streaming.batch_gate import BatchGate
 from anabranch.streaming.query import Run, start_query
 from benchmarks.case import Place
 
@@ -28,7 +28,7 @@ class Batch:
 def start_ours(place: Place, pipeline: Pipeline, name: str | None = None) -> StreamingQuery:
     checkpoint = place.directory / "checkpoints" / (name or pipeline.name)
     run = Run(pipeline, checkpoint, place.kafka, "UTC", "earliest", until_caught_up=True)
-    return start_query(place.spark, run, lambda _lines: None, Gate())
+    return start_query(place.spark, run, lambda _lines: None, BatchGate())
 
 
 def full_batches(place: Place, query: StreamingQuery, rows: int, *, at_most: int | None = None) -> list[Batch]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anabranch.pipeline.definition import VISITS_WINDOWS
+from anabranch.pipeline.builtin.visits_windows import VISITS_WINDOWS
 from anabranch.spark.session import SETTINGS
 from benchmarks.case import Case, Figures, Goal, Place
 from benchmarks.history import write_file

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.pipeline.definition import VISITS_SESSIONS
+from anabranch.pipeline.builtin.visits_sessions import VISITS_SESSIONS
 from benchmarks.case import Case, Figures, Place
 from benchmarks.streams import full_batches, rows_per_s, start_ours
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from anabranch.pipeline.definition import VISITS_SESSIONS
+from anabranch.pipeline.builtin.visits_sessions import VISITS_SESSIONS
 from benchmarks.case import Case, Figures, Goal, Place
 from benchmarks.plain_sessions import sessions
 from benchmarks.streams import Batch, StartPlain, full_batches, rows_per_s, start_ours

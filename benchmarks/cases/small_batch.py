@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.pipeline.definition import VISITS_WINDOWS
+from anabranch.pipeline.builtin.visits_windows import VISITS_WINDOWS
 from benchmarks import plain
 from benchmarks.case import Case, Figures, Goal, Place
 from benchmarks.streams import StartPlain, duration_ms, full_batches, start_ours

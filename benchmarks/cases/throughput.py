@@ -11,7 +11,10 @@ from functools import partial
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from anabranch.pipeline.definition import BROWSERS_STATEFUL, VISITS_COUNTER, VISITS_WINDOWS, Pipeline
+from anabranch.pipeline.builtin.browsers_stateful import BROWSERS_STATEFUL
+from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
+from anabranch.pipeline.builtin.visits_windows import VISITS_WINDOWS
+from anabranch.pipeline.definition import Pipeline
 from benchmarks import plain
 from benchmarks.case import Case, Figures, Goal, Place
 from benchmarks.streams import Batch, full_batches, rows_per_s, start_ours

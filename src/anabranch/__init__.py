@@ -1,3 +1,4 @@
-"""Anabranch runs Spark Structured Streaming pipelines over web visits, and lets you take them back."""
+"""Anabranch runs Spark Structured Streaming pipelines, and lets you take them back."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
+__all__ = ["__version__"]

@@ -14,7 +14,7 @@ from anabranch.checkpoint.restartable import judge_replan, judge_replay
 from anabranch.checkpoint.sources import SourceRange, source_range
 from anabranch.cli.checkpoint_view import write_batch, write_checkpoint
 from anabranch.text.sizes import human_bytes
-from tests.support.drawing import JOIN, PROVIDERS, Tree, draw, inventory_of, offsets, without
+from tests.support.drawing import JOIN, PROVIDERS, Tree, checkpoint_of, draw, offsets, without
 
 KAFKA = '{"visits":{"0":12,"1":7}}'
 AT_12_7 = {"visits": {"0": 12, "1": 7}}
@@ -50,17 +50,17 @@ def test_the_offsets_of_a_source_say_what_was_read(
 
 
 def test_a_batch_is_shown_with_its_times_watermark_offsets_and_rows() -> None:
-    batch = view_batch(inventory_of(draw()), 3)
+    batch = view_batch(checkpoint_of(draw()), 3)
     assert (batch.id, batch.planned_at, batch.watermark) == (3, "2025-09-11T16:05:11.015Z", "2025-09-11T16:04:56.015Z")
     assert (batch.committed, batch.rows) == (True, 15)
-    first = view_batch(inventory_of(draw()), 0)
+    first = view_batch(checkpoint_of(draw()), 0)
     assert first.rows == 15
     assert first.sources[0].start == {"visits": {"0": 0, "1": 0}}
 
 
 def test_no_watermark_yet_is_none_and_a_time_that_no_calendar_has_too() -> None:
     tree = draw() | {"offsets/3": offsets(3, watermark_ms=0), "offsets/4": offsets(4, watermark_ms=10**18)}
-    assert [view_batch(inventory_of(tree), n).watermark for n in (3, 4)] == [None, None]
+    assert [view_batch(checkpoint_of(tree), n).watermark for n in (3, 4)] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_no_watermark_yet_is_none_and_a_time_that_no_calendar_has_too() -> None:
     ],
 )
 def test_the_provider_is_guessed_from_the_files(provider: str, name: str, format_version: int) -> None:
-    checkpoint = inventory_of(draw(provider, stores=JOIN, partitions=3))
+    checkpoint = checkpoint_of(draw(provider, stores=JOIN, partitions=3))
     (operator,) = (view_operator(checkpoint, one) for one in checkpoint.operators)
     assert (operator.provider, operator.stores, operator.partitions) == (name, sorted(JOIN), 3)
     assert (operator.name, operator.versions) == ("stateStoreSave", (1, 9))
@@ -82,12 +82,12 @@ def test_the_provider_is_guessed_from_the_files(provider: str, name: str, format
 
 def test_versions_are_those_that_every_store_holds() -> None:
     tree = without(draw("hdfs"), "state/0/0/1.delta", "state/0/0/2.delta", "state/0/1/9.delta")
-    checkpoint = inventory_of(tree)
+    checkpoint = checkpoint_of(tree)
     assert view_operator(checkpoint, checkpoint.operators[0]).versions == (3, 8)
 
 
 def test_the_json_is_exactly_as_promised() -> None:
-    found = as_json(inventory_of(draw("hdfs", batches=range(3)) | {"offsets/.3.crc": "x"}))
+    found = as_json(checkpoint_of(draw("hdfs", batches=range(3)) | {"offsets/.3.crc": "x"}))
     assert list(found) == ["path", "query_id", "formats", "newest_batch", "batches", "operators", "findings"]
     assert found["formats"] == {"offsets": 1, "commits": 1, "state": 1}
     assert found["newest_batch"] == 2
@@ -116,20 +116,20 @@ def test_the_json_is_exactly_as_promised() -> None:
 
 
 def test_how_far_back_is_told_in_time_and_bytes() -> None:
-    horizon = view_horizon(inventory_of(draw("hdfs", batches=range(20, 30))))
+    horizon = view_horizon(checkpoint_of(draw("hdfs", batches=range(20, 30))))
     assert horizon is not None
     assert (horizon.batch, horizon.span_ms) == (21, 8 * 15_000)
     assert horizon.state_bytes > 0
 
 
 def test_a_fence_is_no_batch() -> None:
-    checkpoint = inventory_of(draw() | {"offsets/9": "v99999\n{}"})
+    checkpoint = checkpoint_of(draw() | {"offsets/9": "v99999\n{}"})
     assert (checkpoint.newest, checkpoint.fence, checkpoint.next_batch) == (8, "offsets/9", 9)
 
 
 def test_only_numbers_are_batches() -> None:
     strange = {"offsets/007": "x", "offsets/-1": "x", "offsets/٣": "x", "offsets/1e3": "x", "offsets/" + "9" * 30: "x"}
-    assert inventory_of(draw() | strange).batches == list(range(9))
+    assert checkpoint_of(draw() | strange).batches == list(range(9))
 
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (25_000_000, "25 MB")])
@@ -187,7 +187,7 @@ def spoiled(draw_from: st.DrawFn) -> Tree:
 def test_garbage_of_any_kind_gives_findings_and_never_throws(
     tree: Tree, batch: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    checkpoint = inventory_of(tree)
+    checkpoint = checkpoint_of(tree)
     found = as_json(checkpoint)
     json.dumps(found)
     for verdict in (judge_replay(checkpoint, batch), judge_replan(checkpoint, batch)):

@@ -18,8 +18,8 @@ from anabranch.checkpoint.checkpoint import assemble_checkpoint
 from anabranch.checkpoint.reader import StoredContents, look
 from anabranch.checkpoint.report import as_json
 from anabranch.cli.main import run_command
-from anabranch.storage.local import DirectoryStorage
-from tests.support.drawing import JOIN, PROVIDERS, draw, inventory_of, without, write_tree
+from anabranch.storage.local import LocalStorage
+from tests.support.drawing import JOIN, PROVIDERS, checkpoint_of, draw, without, write_tree
 from tests.support.harness import PATIENCE_S
 
 Capture = pytest.CaptureFixture[str]
@@ -34,7 +34,7 @@ def test_a_directory_says_the_same_as_its_drawing(provider: str, tmp_path: Path)
     tree = without(draw(provider, stores=JOIN, committed=range(8)), "commits/3", "commits/.3.crc")
     # The drawing's checksums are none; with real ones a start would not fail on them.
     tree = {path: text for path, text in tree.items() if not path.endswith(".crc")}
-    on_disk, drawn = as_json(look(write_tree(tree, tmp_path))), as_json(inventory_of(tree))
+    on_disk, drawn = as_json(look(write_tree(tree, tmp_path))), as_json(checkpoint_of(tree))
     assert on_disk == {**drawn, "path": str(tmp_path)}
 
 
@@ -183,7 +183,7 @@ def test_no_zip_whatever_makes_reading_throw(at: int, piece: bytes, keep: int, t
         archive.writestr("metadata", 'v1\n{"sstFiles":[]}')
     content = path.read_bytes()
     path.write_bytes((content[:at] + piece + content[at + len(piece) :])[:keep])
-    read = StoredContents(DirectoryStorage(tmp_path)).zip_metadata("1.zip")
+    read = StoredContents(LocalStorage(tmp_path)).zip_metadata("1.zip")
     assert read is None or isinstance(read, str)
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from anabranch.checkpoint.finding import Finding
 from anabranch.checkpoint.findings import findings
-from tests.support.drawing import JOIN, PROVIDERS, Tree, draw, inventory_of, offsets, state_id, without
+from tests.support.drawing import JOIN, PROVIDERS, Tree, checkpoint_of, draw, offsets, state_id, without
 
 
 def found(tree: Tree, batches: list[int] | None = None) -> dict[tuple[str, str], Finding]:
-    return {(one.code, one.file): one for one in findings(inventory_of(tree), batches)}
+    return {(one.code, one.file): one for one in findings(checkpoint_of(tree), batches)}
 
 
 @pytest.mark.parametrize("provider", [*PROVIDERS, None])
@@ -103,11 +103,11 @@ def test_what_the_unfinished_batch_wrote_is_not_ahead() -> None:
 
 def test_a_copied_checkpoint_is_known_by_the_paths_it_names() -> None:
     tree = draw("changelog", v2=True)
-    seen = {one.code: one for one in findings(inventory_of(tree, "/elsewhere/copy"))}
+    seen = {one.code: one for one in findings(checkpoint_of(tree, "/elsewhere/copy"))}
     assert set(seen) == {"copied"}
     assert "file:/data/checkpoint/state/0/_stateSchema/default/0_abc, outside this checkpoint" in seen["copied"].what
     remote = {path: text.replace("file:/data", "s3a://bucket/data") for path, text in tree.items()}
-    assert {one.code for one in findings(inventory_of(remote))} == {"copied"}
+    assert {one.code for one in findings(checkpoint_of(remote))} == {"copied"}
 
 
 def test_a_schema_that_is_gone_is_found() -> None:

@@ -7,17 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.checkpoint.restartable import Rewindability, judge_replan, judge_replay, oldest_restartable
-from tests.support.drawing import JOIN, PROVIDERS, Tree, commit, draw, inventory_of, offsets, state_id, without
+from tests.support.drawing import JOIN, PROVIDERS, Tree, checkpoint_of, commit, draw, offsets, state_id, without
 
 NEWEST = 8
 
 
 def replay(tree: Tree, batch: int) -> Rewindability:
-    return judge_replay(inventory_of(tree), batch)
+    return judge_replay(checkpoint_of(tree), batch)
 
 
 def replan(tree: Tree, batch: int) -> Rewindability:
-    return judge_replan(inventory_of(tree), batch)
+    return judge_replan(checkpoint_of(tree), batch)
 
 
 @pytest.mark.parametrize("batch", range(NEWEST + 1))
@@ -203,7 +203,7 @@ def test_an_unfinished_batch_can_be_replayed_and_replanned() -> None:
 @pytest.mark.parametrize("file", ["offsets/9", "_rewind/journal.json"])
 def test_nothing_is_possible_while_an_operation_is_unfinished(file: str) -> None:
     tree = draw() | {file: "v99999\nanabranch"}
-    assert inventory_of(tree).newest == 8
+    assert checkpoint_of(tree).newest == 8
     for batch in range(9):
         assert replay(tree, batch).why_not == (f"an operation is not finished ({file}): resume or undo it first",)
 
@@ -218,10 +218,10 @@ def test_version_2_of_the_offset_log_is_possible_with_a_note() -> None:
 
 def test_how_far_back_one_can_go_is_where_retention_ends() -> None:
     kept = draw("hdfs", batches=range(20, 30))
-    assert oldest_restartable(inventory_of(kept)) == 21  # by replay; a replan needs two entries before it
+    assert oldest_restartable(checkpoint_of(kept)) == 21  # by replay; a replan needs two entries before it
     assert not replan(kept, 21).possible
     assert replan(kept, 22).possible
-    assert oldest_restartable(inventory_of(draw(batches=()))) is None
+    assert oldest_restartable(checkpoint_of(draw(batches=()))) is None
 
 
 STATE_FILES = sorted(path for path in draw("hdfs", partitions=1) if path.startswith("state/0/0/"))
@@ -238,4 +238,4 @@ def test_a_version_loads_exactly_where_a_naive_reader_of_the_files_can_load_it(g
         return f"state/0/0/{version}.delta" in tree and loads(version - 1)
 
     is_there = any(path.startswith("state/0/0/") for path in tree)
-    assert judge_replan(inventory_of(tree), batch).possible == (loads(batch) and is_there)
+    assert judge_replan(checkpoint_of(tree), batch).possible == (loads(batch) and is_there)

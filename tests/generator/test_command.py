@@ -1,4 +1,4 @@
-"""Visits made to order, on a real broker: what the ledger says is what a consumer reads."""
+"""Generated visits on a real broker: the ledger lists exactly what a consumer reads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from anabranch.errors import Failed, Misused
 from anabranch.generator.ledger import Ledger, LedgerEntry, read_ledger
 from anabranch.generator.pace import Pace
 from anabranch.generator.recipe import Recipe
-from anabranch.generator.send import Progress, Sent, send
+from anabranch.generator.send import SendProgress, Sent, send
 from anabranch.generator.visits import Made, visits
 
 pytestmark = pytest.mark.kafka
@@ -45,7 +45,7 @@ def read_all(kafka: dict[str, str], topic: str) -> list[Read]:
         records: list[Read] = []
         until_s = time.monotonic() + 20
         while len(records) < sum(ends):
-            assert time.monotonic() < until_s, f"{len(records)} of {sum(ends)} records came"
+            assert time.monotonic() < until_s, f"{len(records)} of {sum(ends)} records were read"
             for message in consumer.consume(1000, 0.2):
                 assert message.error() is None
                 place = (message.partition() or 0, message.offset() or 0, message.timestamp()[1])
@@ -90,7 +90,7 @@ def test_the_same_seed_sends_the_same_bytes_in_the_same_order(kafka: dict[str, s
         assert both == first + first
 
 
-def test_a_key_lies_in_the_partition_where_javas_producer_would_put_it(kafka: dict[str, str], topic: str) -> None:
+def test_a_key_is_in_the_partition_that_javas_producer_chooses(kafka: dict[str, str], topic: str) -> None:
     generate(kafka, topic, MIXED, 3000)
     records = read_all(kafka, topic)
     assert {record.partition for record in records} == set(PARTITIONS)
@@ -99,7 +99,7 @@ def test_a_key_lies_in_the_partition_where_javas_producer_would_put_it(kafka: di
 
 
 def murmur2(key: bytes) -> int:
-    """As org.apache.kafka.common.utils.Utils.murmur2 has it, which Java's default partitioner uses."""
+    """The same as org.apache.kafka.common.utils.Utils.murmur2, which Java's default partitioner uses."""
     mix, mask = 0x5BD1E995, 0xFFFFFFFF
     whole = len(key) & ~3
     result = 0x9747B28C ^ len(key)
@@ -113,13 +113,13 @@ def murmur2(key: bytes) -> int:
     return result ^ result >> 15
 
 
-def test_murmur2_is_the_one_of_kafkas_own_tests() -> None:
+def test_murmur2_gives_the_values_of_kafkas_own_tests() -> None:
     assert murmur2(b"21") == -973932308 & 0xFFFFFFFF
     assert murmur2(b"foobar") == -790332482 & 0xFFFFFFFF
     assert murmur2(b"a-little-bit-long-string") == -985981536 & 0xFFFFFFFF
 
 
-def test_a_duplicate_lies_behind_its_equal_and_shares_come_out_as_asked(
+def test_a_duplicate_follows_the_record_it_repeats_and_each_kind_has_its_share(
     kafka: dict[str, str], topic: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "ledger.jsonl"
@@ -135,10 +135,10 @@ def test_a_duplicate_lies_behind_its_equal_and_shares_come_out_as_asked(
         earlier.add(here)
 
 
-def test_a_stop_in_the_middle_leaves_a_ledger_of_what_the_broker_has(kafka: dict[str, str], topic: str, tmp_path: Path) -> None:
+def test_a_stop_leaves_a_ledger_of_exactly_the_records_in_the_topic(kafka: dict[str, str], topic: str, tmp_path: Path) -> None:
     path, stop = tmp_path / "ledger.jsonl", threading.Event()
 
-    def stop_at_the_first_acknowledgement(progress: Progress) -> None:
+    def stop_at_the_first_acknowledgement(progress: SendProgress) -> None:
         if progress.acknowledged:
             stop.set()
 
@@ -150,12 +150,12 @@ def test_a_stop_in_the_middle_leaves_a_ledger_of_what_the_broker_has(kafka: dict
     assert coordinates(entries) == [record[:3] for record in read_all(kafka, topic)]
 
 
-def test_the_event_clock_holds_back_so_that_no_good_record_is_in_the_future(kafka: dict[str, str], topic: str) -> None:
+def test_the_event_clock_waits_so_that_no_good_record_is_in_the_future(kafka: dict[str, str], topic: str) -> None:
     tolerance = timedelta(hours=1)
     recipe = Recipe(start=datetime.now(UTC) + tolerance - timedelta(seconds=1), spacing_s=0.2)
-    told: list[Progress] = []
-    send(kafka, topic, visits(recipe), pace=Pace(count=8), progress=told.append)
-    assert any(progress.holding_back for progress in told)
+    reported: list[SendProgress] = []
+    send(kafka, topic, visits(recipe), pace=Pace(count=8), progress=reported.append)
+    assert any(progress.holding_back for progress in reported)
     records = read_all(kafka, topic)
     assert sorted(record.value for record in records) == sorted(made.value for made in islice(visits(recipe), 8))
     for record in records:
@@ -163,28 +163,38 @@ def test_the_event_clock_holds_back_so_that_no_good_record_is_in_the_future(kafk
         assert datetime.fromisoformat(json.loads(record.value)["event_time"]) <= recorded + tolerance
 
 
-def test_a_topic_that_is_not_there_is_named_with_the_way_to_make_it(kafka: dict[str, str], topic: str) -> None:
-    with pytest.raises(Failed, match="no topic") as failure:
+def test_a_missing_topic_is_an_error_with_the_nearest_name_and_the_command_that_creates_it(
+    kafka: dict[str, str], topic: str
+) -> None:
+    with pytest.raises(Misused) as error:
         generate(kafka, f"{topic}x", MIXED, 1)
-    assert f"anabranch topics create {topic}x" in failure.value.ways_out
-    assert f"did you mean {topic}?" in failure.value.ways_out
+    assert error.value.code == "topic-missing"
+    assert error.value.remedies == (f"did you mean {topic}?", f"anabranch topics create {topic}x")
 
 
-def test_a_record_that_the_broker_does_not_take_is_a_failure_with_the_address(kafka: dict[str, str], topic: str) -> None:
+def test_a_rejected_record_is_an_error_with_the_address_and_the_counts(kafka: dict[str, str], topic: str) -> None:
     def too_large() -> Iterator[Made]:
         yield from islice(visits(MIXED), 10)
         yield next(visits(MIXED))._replace(value=b"x" * 3_000_000)
 
-    with pytest.raises(Failed, match=f"{kafka['bootstrap.servers']}.*; 10 were acknowledged"):
+    with pytest.raises(Failed) as error:
         send(kafka, topic, too_large())
+    assert error.value.code == "records-not-acknowledged"
+    params = error.value.reason.params
+    assert (params["address"], params["acknowledged"], params["sent"]) == (kafka["bootstrap.servers"], 10, 11)
     assert len(read_all(kafka, topic)) == 10
 
 
-def test_a_property_that_does_not_exist_is_a_mistake_of_the_configuration(kafka: dict[str, str], topic: str) -> None:
-    with pytest.raises(Misused, match=r"no\.such\.property"):
+def test_an_unknown_client_property_is_an_error_in_the_configuration(kafka: dict[str, str], topic: str) -> None:
+    with pytest.raises(Misused) as error:
         send({**kafka, "no.such.property": "1"}, topic, visits(MIXED))
+    assert error.value.code == "kafka-properties-rejected"
+    assert "no.such.property" in error.value.reason.params["reason"]
 
 
-def test_a_broker_that_is_not_there_is_named_within_seconds() -> None:
-    with pytest.raises(Failed, match=r"127\.0\.0\.1:1"):
+def test_an_unreachable_broker_is_reported_within_seconds() -> None:
+    started_s = time.monotonic()
+    with pytest.raises(Failed) as error:
         send({"bootstrap.servers": "127.0.0.1:1"}, "visits", visits(MIXED))
+    assert (error.value.code, error.value.reason.params["address"]) == ("kafka-unreachable", "127.0.0.1:1")
+    assert time.monotonic() - started_s < 20

@@ -1,4 +1,4 @@
-"""One set of Kafka properties, two clients: what each of them gets from either spelling."""
+"""One set of Kafka properties for two clients: what each of them gets from either spelling."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from anabranch.errors import Misused
 from anabranch.kafka.properties import for_java, for_python
-from anabranch.project.cluster import kafka_of
-from anabranch.project.project import open_project
+from anabranch.project.cluster import cluster_of
+from anabranch.project.project import Project, open_project
 from anabranch.text.redact import HIDDEN, shown
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 KEY = "-----BEGIN PRIVATE KEY-----\nMIGH\n-----END PRIVATE KEY-----\n"
 FILES = {
-    "/ca.pem": "the authority",
+    "/ca.pem": "the CA",
     "/me.pem": "my certificate",
     "/me.key": KEY,
     "/pkcs1.key": "-----BEGIN RSA PRIVATE KEY-----\nhunter2\n-----END RSA PRIVATE KEY-----\n",
@@ -37,13 +37,13 @@ Properties = dict[str, str]
             {"sasl.mechanisms": "SCRAM-SHA-512", "sasl.username": "u", "sasl.password": "p"},
             {"sasl.mechanisms": "SCRAM-SHA-512", "sasl.username": "u", "sasl.password": "p"},
             {"sasl.mechanism": "SCRAM-SHA-512", "sasl.jaas.config": f'{SCRAM} username="u" password="p";'},
-            id="a login, in Python's words",
+            id="a login, in librdkafka's spelling",
         ),
         pytest.param(
             {"sasl.mechanism": "PLAIN", "sasl.jaas.config": f'{PLAIN} username="u" password="p";'},
             {"sasl.mechanisms": "PLAIN", "sasl.username": "u", "sasl.password": "p"},
             {"sasl.mechanism": "PLAIN", "sasl.jaas.config": f'{PLAIN} username="u" password="p";'},
-            id="a login, in Java's words",
+            id="a login, in Java's spelling",
         ),
         pytest.param(
             {"sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "p"},
@@ -60,33 +60,33 @@ Properties = dict[str, str]
         pytest.param(
             {"ssl.ca.location": "/ca.pem"},
             {"ssl.ca.location": "/ca.pem"},
-            {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": "the authority"},
-            id="an authority, in Python's words",
+            {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": "the CA"},
+            id="a CA, in librdkafka's spelling",
         ),
         pytest.param(
-            {"ssl.ca.pem": "the authority"},
-            {"ssl.ca.pem": "the authority"},
-            {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": "the authority"},
-            id="an authority as a text",
+            {"ssl.ca.pem": "the CA"},
+            {"ssl.ca.pem": "the CA"},
+            {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": "the CA"},
+            id="a CA as PEM text",
         ),
-        pytest.param({"ssl.ca.location": "probe"}, {"ssl.ca.location": "probe"}, {}, id="the system's authorities"),
+        pytest.param({"ssl.ca.location": "probe"}, {"ssl.ca.location": "probe"}, {}, id="the system's CAs"),
         pytest.param(
             {"ssl.truststore.type": "PEM", "ssl.truststore.location": "/ca.pem"},
             {"ssl.ca.location": "/ca.pem"},
             {"ssl.truststore.type": "PEM", "ssl.truststore.location": "/ca.pem"},
-            id="an authority, in Java's words",
+            id="a CA, in Java's spelling",
         ),
         pytest.param(
-            {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": "the authority"},
-            {"ssl.ca.pem": "the authority"},
-            {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": "the authority"},
-            id="an authority as a text, in Java's words",
+            {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": "the CA"},
+            {"ssl.ca.pem": "the CA"},
+            {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": "the CA"},
+            id="a CA as PEM text, in Java's spelling",
         ),
         pytest.param(
             {"ssl.ca.location": "/ca.pem", "ssl.truststore.location": "/ca.jks", "ssl.truststore.password": "p"},
             {"ssl.ca.location": "/ca.pem"},
             {"ssl.truststore.location": "/ca.jks", "ssl.truststore.password": "p"},
-            id="an authority for each",
+            id="a CA for each client",
         ),
         pytest.param(
             {"ssl.certificate.location": "/me.pem", "ssl.key.location": "/me.key", "ssl.key.password": "p"},
@@ -97,41 +97,41 @@ Properties = dict[str, str]
                 "ssl.keystore.key": KEY,
                 "ssl.key.password": "p",
             },
-            id="a client's certificate, in Python's words",
+            id="a client certificate, in librdkafka's spelling",
         ),
         pytest.param(
             {"ssl.keystore.type": "PEM", "ssl.keystore.location": "/both.pem"},
             {"ssl.certificate.location": "/both.pem", "ssl.key.location": "/both.pem"},
             {"ssl.keystore.type": "PEM", "ssl.keystore.location": "/both.pem"},
-            id="a client's certificate, in Java's words",
+            id="a client certificate, in Java's spelling",
         ),
         pytest.param(
             {"ssl.keystore.type": "PEM", "ssl.keystore.certificate.chain": "c", "ssl.keystore.key": KEY},
             {"ssl.certificate.pem": "c", "ssl.key.pem": KEY},
             {"ssl.keystore.type": "PEM", "ssl.keystore.certificate.chain": "c", "ssl.keystore.key": KEY},
-            id="a client's certificate as a text",
+            id="a client certificate as PEM text",
         ),
         pytest.param(
             {"ssl.keystore.type": "PKCS12", "ssl.keystore.location": "/me.p12", "ssl.keystore.password": "p"},
             {"ssl.keystore.location": "/me.p12", "ssl.keystore.password": "p"},
             {"ssl.keystore.type": "PKCS12", "ssl.keystore.location": "/me.p12", "ssl.keystore.password": "p"},
-            id="a client's certificate in a store that both read",
+            id="a client certificate in a store that both clients read",
         ),
         pytest.param(
             {"ssl.endpoint.identification.algorithm": ""},
             {"ssl.endpoint.identification.algorithm": "none"},
             {"ssl.endpoint.identification.algorithm": ""},
-            id="any host name, in Java's words",
+            id="no host name check, in Java's spelling",
         ),
         pytest.param(
             {"ssl.endpoint.identification.algorithm": "none"},
             {"ssl.endpoint.identification.algorithm": "none"},
             {"ssl.endpoint.identification.algorithm": ""},
-            id="any host name, in Python's words",
+            id="no host name check, in librdkafka's spelling",
         ),
     ],
 )
-def test_each_client_gets_its_own_words(given_properties: Properties, python: Properties, java: Properties) -> None:
+def test_each_client_gets_its_own_spelling(given_properties: Properties, python: Properties, java: Properties) -> None:
     before = dict(given_properties)
     assert for_python(given_properties) == python
     assert for_java(given_properties, FILES.__getitem__) == java
@@ -142,10 +142,10 @@ def test_each_client_gets_its_own_words(given_properties: Properties, python: Pr
 @example('a"b', "c\\", "PLAIN")
 @example('" password="x', "\\n\n\r\t;'", "PLAIN")
 @example("username", "\\101 \0", "SCRAM-SHA-512")
-def test_any_user_and_password_survive_the_way_to_java_and_back(user: str, password: str, mechanism: str) -> None:
+def test_any_user_and_password_survive_the_translation_to_java_and_back(user: str, password: str, mechanism: str) -> None:
     login = {"sasl.mechanisms": mechanism, "sasl.username": user, "sasl.password": password}
     java = for_java(login, FILES.__getitem__)
-    # To Java's parser the end of a line ends a text that is quoted.
+    # Java's parser ends a quoted text at a line break.
     assert not {"\n", "\r"} & set(java["sasl.jaas.config"])
     assert for_python(java) == login
 
@@ -161,30 +161,30 @@ def test_any_user_and_password_survive_the_way_to_java_and_back(user: str, passw
         r"""debug='password="no"' username="u" password="p" """,
     ],
 )
-def test_a_login_is_read_as_java_reads_it(options: str) -> None:
+def test_a_jaas_login_is_parsed_as_java_parses_it(options: str) -> None:
     properties = {"sasl.mechanism": "SCRAM-SHA-512", "sasl.jaas.config": f"{SCRAM} {options};"}
     assert for_python(properties) == {"sasl.mechanisms": "SCRAM-SHA-512", "sasl.username": "u", "sasl.password": "p"}
 
 
 @pytest.mark.parametrize(
-    ("properties", "name", "way_out"),
+    ("properties", "code", "remedy"),
     [
-        ({"sasl.mechanism": "PLAIN", "sasl.jaas.config": 'x password="hunter2";'}, "sasl.jaas.config", "sasl.username"),
-        ({"ssl.truststore.location": "/hunter2.jks"}, "ssl.truststore.location", "ssl.ca.location"),
-        ({"ssl.keystore.location": "/hunter2.jks", "ssl.keystore.type": "JKS"}, "ssl.keystore.location", "PKCS12"),
-        ({"ssl.certificate.location": "/me.pem", "ssl.key.password": "hunter2"}, "certificate", "ssl.key.location"),
-        ({"ssl.key.location": "/me.key", "ssl.key.password": "hunter2"}, "certificate", "ssl.certificate.location"),
-        ({"ssl.certificate.location": "/me.pem", "ssl.key.location": "/pkcs1.key"}, "PKCS#8", "openssl pkcs8"),
+        ({"sasl.mechanism": "PLAIN", "sasl.jaas.config": 'x password="hunter2";'}, "jaas-without-login", "sasl.username"),
+        ({"ssl.truststore.location": "/hunter2.jks"}, "truststore-not-pem", "ssl.ca.location"),
+        ({"ssl.keystore.location": "/hunter2.jks", "ssl.keystore.type": "JKS"}, "keystore-not-readable", "PKCS12"),
+        ({"ssl.certificate.location": "/me.pem", "ssl.key.password": "hunter2"}, "certificate-incomplete", "ssl.key.location"),
+        ({"ssl.key.location": "/me.key", "ssl.key.password": "hunter2"}, "certificate-incomplete", "ssl.certificate.location"),
+        ({"ssl.certificate.location": "/me.pem", "ssl.key.location": "/pkcs1.key"}, "key-not-pkcs8", "openssl pkcs8"),
     ],
 )
-def test_what_one_client_cannot_use_is_refused_by_name_and_never_shows_a_value(
-    properties: Properties, name: str, way_out: str
+def test_a_property_that_one_client_cannot_use_is_rejected_without_its_value(
+    properties: Properties, code: str, remedy: str
 ) -> None:
-    with pytest.raises(Misused) as refused:
+    with pytest.raises(Misused) as error:
         _for_both(properties)
-    assert name in refused.value.fact
-    assert way_out in "".join(refused.value.ways_out)
-    assert "hunter2" not in str(refused.value)
+    assert error.value.code == code
+    assert remedy in "".join(error.value.remedies)
+    assert "hunter2" not in f"{error.value} {error.value.reason.as_json()}"
 
 
 def _for_both(properties: Properties) -> None:
@@ -192,7 +192,7 @@ def _for_both(properties: Properties) -> None:
     for_python(properties)
 
 
-# Names of Java's clients 3.9 and 4.3 for TLS and SASL, and a few that people set beside them.
+# Properties of Java's clients 3.9 and 4.3 for TLS and SASL, and a few others that users set.
 JAVA_NAMES = """
     ssl.protocol ssl.enabled.protocols ssl.provider ssl.engine.factory.class ssl.secure.random.implementation
     ssl.keymanager.algorithm ssl.trustmanager.algorithm ssl.truststore.password ssl.truststore.type ssl.keystore.type
@@ -209,7 +209,7 @@ JAVA_NAMES = """
 
 
 @pytest.mark.parametrize("name", JAVA_NAMES.split())
-def test_librdkafka_starts_with_every_property_that_java_knows(name: str) -> None:
+def test_librdkafka_starts_with_every_property_of_java(name: str) -> None:
     properties = {name: "1000"}
     Producer(for_python(properties), logger=logging.Logger("quiet", logging.CRITICAL))
     assert for_java(properties, FILES.__getitem__) == properties
@@ -241,7 +241,7 @@ def test_every_property_that_can_hold_a_secret_is_hidden(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["sasl.username", "ssl.key.location", "ssl.keystore.location", "ssl.ca.location", "key"])
-def test_what_helps_to_find_a_mistake_is_shown(name: str) -> None:
+def test_properties_that_help_to_find_a_mistake_are_shown(name: str) -> None:
     assert shown(f"kafka.properties.{name}", "/a/file") == "/a/file"
 
 
@@ -252,11 +252,15 @@ def _project(directory: Path, *properties: str) -> Path:
     return directory
 
 
-def test_files_are_named_from_the_projects_directory_for_both_clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _open(directory: Path) -> Project:
+    return open_project(directory, lambda _migrated: None)
+
+
+def test_file_names_are_relative_to_the_project_for_both_clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = _project(tmp_path / "project", 'ssl.ca.location = "ca.pem"', 'ssl.keystore.location = "/abs/me.p12"')
-    (project / "ca.pem").write_text("the authority")
+    (project / "ca.pem").write_text("the CA")
     monkeypatch.chdir(tmp_path)
-    kafka = kafka_of(open_project(Path("project")))
+    kafka = cluster_of(_open(Path("project")))
     assert kafka.for_python == {
         "bootstrap.servers": "host:9093",
         "ssl.ca.location": str(project / "ca.pem"),
@@ -265,23 +269,26 @@ def test_files_are_named_from_the_projects_directory_for_both_clients(tmp_path: 
     assert kafka.for_java == {
         "bootstrap.servers": "host:9093",
         "ssl.truststore.type": "PEM",
-        "ssl.truststore.certificates": "the authority",
+        "ssl.truststore.certificates": "the CA",
         "ssl.keystore.location": "/abs/me.p12",
     }
 
 
-def test_a_file_that_cannot_be_used_is_named_with_the_reason(tmp_path: Path) -> None:
+def test_an_unusable_file_is_an_error_with_its_name_and_the_reason(tmp_path: Path) -> None:
     project = _project(tmp_path / "project", 'ssl.ca.location = "ca.pem"')
-    with pytest.raises(Misused, match=r"ca\.pem, which cannot be read: No such file"):
-        kafka_of(open_project(project))
+    with pytest.raises(Misused) as error:
+        cluster_of(_open(project))
+    assert error.value.code == "key-file-unreadable"
+    assert error.value.reason.params == {"file": str(project / "ca.pem"), "reason": "No such file or directory"}
     (project / "ca.pem").write_bytes(b"\xfe\xed\xfe\xed a Java key store")
-    with pytest.raises(Misused, match=r"ca\.pem, which is not PEM"):
-        kafka_of(open_project(project))
+    with pytest.raises(Misused) as error:
+        cluster_of(_open(project))
+    assert (error.value.code, error.value.reason.params) == ("key-file-not-pem", {"file": str(project / "ca.pem")})
 
 
-def test_passwords_are_not_in_the_repr_of_anything_that_holds_them(tmp_path: Path) -> None:
+def test_no_repr_contains_a_password(tmp_path: Path) -> None:
     login = ['sasl.mechanisms = "PLAIN"', 'sasl.username = "u"', 'sasl.password = "hunter2"']
-    project = open_project(_project(tmp_path / "project", *login))
-    kafka = kafka_of(project)
+    project = _open(_project(tmp_path / "project", *login))
+    kafka = cluster_of(project)
     assert "hunter2" in kafka.for_java["sasl.jaas.config"]
     assert "hunter2" not in f"{kafka!r} {project!r} {project.settings!r} {list(project.loaded.in_force())}"

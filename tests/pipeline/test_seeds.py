@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from anabranch.kafka.admin import Topics
+from anabranch.kafka.admin import KafkaAdmin
 from tests.support.harness import Project, Running
 
 pytestmark = pytest.mark.kafka
 
 
 @pytest.fixture
-def seed(make_project: Callable[[str], Project], topics: Topics, kafka: dict[str, str]) -> Iterator[Project]:
+def seed(make_project: Callable[[str], Project], topics: KafkaAdmin, kafka: dict[str, str]) -> Iterator[Project]:
     """An empty directory, and topics that are as new as it."""
     project = make_project("seed")
     project.configure(f'[kafka]\nbootstrap_servers = "{kafka["bootstrap.servers"]}"')

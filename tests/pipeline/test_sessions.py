@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from anabranch.pipeline.builtin import session_fold as sessions
-from anabranch.pipeline.definition import VISITS_SESSIONS
+from anabranch.pipeline.builtin.visits_sessions import VISITS_SESSIONS
 from anabranch.streaming.query import load_transformation
 
 pytestmark = pytest.mark.spark

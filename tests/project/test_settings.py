@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from anabranch.errors import Misused
-from anabranch.pipeline.definition import VISITS_COUNTER, VISITS_WINDOWS, Topic
+from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
+from anabranch.pipeline.builtin.visits_windows import VISITS_WINDOWS
+from anabranch.pipeline.definition import Topic
 from anabranch.project.project import open_project
 from anabranch.project.settings import load_settings
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from anabranch.kafka.admin import Topics
+from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.records import GroupProducer, Received, latest_by_key, read_records
 from tests.support.harness import Project
 
@@ -30,7 +30,7 @@ class Results:
     """A topic of results, seen and written from outside."""
 
     def __init__(self, kafka: Mapping[str, str], name: str) -> None:
-        self.name, self._kafka, self._topics = name, kafka, Topics(kafka)
+        self.name, self._kafka, self._topics = name, kafka, KafkaAdmin(kafka)
 
     def all(self) -> list[Received]:
         return list(read_records(self._topics, self.name, follow=False))
@@ -40,7 +40,7 @@ class Results:
 
 
 @pytest.fixture(scope="module")
-def source(topics: Topics) -> str:
+def source(topics: KafkaAdmin) -> str:
     name = f"visits-{uuid4().hex[:12]}"
     topics.create(name, 2)
     return name

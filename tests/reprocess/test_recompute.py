@@ -15,7 +15,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from anabranch.delta.lake import files_within
-from anabranch.pipeline.definition import VISITS_COUNTER, VISITS_LAKE
+from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
+from anabranch.pipeline.builtin.visits_lake import VISITS_LAKE
 from anabranch.reprocess.plan import Range, partitions_of
 from anabranch.reprocess.recompute import recompute
 from anabranch.streaming.decoder.decode import decode

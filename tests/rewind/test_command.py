@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from anabranch.rewind.change import Shifting
 
 from anabranch.checkpoint.lease import alone_on, take_lease
 from anabranch.checkpoint.logs import FENCE
@@ -14,11 +15,10 @@ from anabranch.cli.main import run_command
 from anabranch.operations.change import JOURNAL, NoTables
 from anabranch.operations.fence import under_way
 from anabranch.operations.log import record_plan
-from anabranch.pipeline.definition import find_pipeline
+from anabranch.pipeline.catalog import find_pipeline
 from anabranch.project.project import open_project
-from anabranch.rewind.change import Shifting
 from anabranch.rewind.plan import plan_from_json
-from anabranch.storage.local import DirectoryStorage
+from anabranch.storage.local import LocalStorage
 from tests.support.crashing import Countdown, Crash, CrashingStorage
 from tests.support.drawing import draw, write_tree
 
@@ -208,7 +208,7 @@ def interrupted(desk: Desk) -> Callable[[int], str]:
         record = json.loads(desk.out)
         change = plan_from_json(record).change
         record_plan(open_project(desk.project), change.operation, "rewind", record)
-        storage = CrashingStorage(DirectoryStorage(desk.checkpoint), Countdown(after))
+        storage = CrashingStorage(LocalStorage(desk.checkpoint), Countdown(after))
         with pytest.raises(Crash):
             Shifting(change, desk.out, storage, NoTables(), lambda _done, _total: None).apply()
         assert [outcome for _, _, outcome in desk.operations()] == ["not finished"]
@@ -295,7 +295,7 @@ def test_resumed_it_ends_as_if_nothing_had_been(after: int, desk: Desk, interrup
     assert desk("resume", operation, "--dry-run")[0] == 0
     code, said = desk("resume", operation, "--yes")
     assert (code, "Verified" in said) == (0, True)
-    assert under_way(DirectoryStorage(desk.checkpoint)) is None
+    assert under_way(LocalStorage(desk.checkpoint)) is None
     kept = sorted(path for path in desk.tree() if path.startswith("commits/"))
     assert kept == ["commits/.0.crc", "commits/.1.crc", "commits/.2.crc", "commits/0", "commits/1", "commits/2"]
 

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from anabranch.checkpoint.reader import look
 from anabranch.cli.main import run_command
-from anabranch.kafka.admin import Topics
+from anabranch.kafka.admin import KafkaAdmin
 from anabranch.operations.log import new_operation_id, record_plan
 from anabranch.pipeline.definition import Table
 from anabranch.rewind.plan import Mode, files_beyond, possible
@@ -50,7 +50,7 @@ Make = Callable[[], Made]
 
 @pytest.fixture(scope="module")
 def make(
-    tmp_path_factory: pytest.TempPathFactory, spark: SparkSession, kafka: dict[str, str], topics: Topics
+    tmp_path_factory: pytest.TempPathFactory, spark: SparkSession, kafka: dict[str, str], topics: KafkaAdmin
 ) -> Iterator[Make]:
     sources: list[str] = []
 
@@ -113,9 +113,9 @@ def offsets(lake: Stream) -> list[int]:
     return [offset for _, offset in rows]
 
 
-def once(lake: Stream, topics: Topics) -> list[int]:
+def once(lake: Stream, topics: KafkaAdmin) -> list[int]:
     """Every record that the topic has."""
-    reach = topics.reach(lake.pipeline.source_topic)
+    reach = topics.offset_ranges(lake.pipeline.source_topic)
     return [offset for partition in sorted(reach) for offset in range(reach[partition].end)]
 
 
@@ -136,7 +136,7 @@ def batches(lake: Stream) -> list[int]:
     return look(lake.checkpoint).batches
 
 
-def test_every_batch_can_be_rewound_to_and_every_offset_is_there_once(lake: Stream, topics: Topics) -> None:
+def test_every_batch_can_be_rewound_to_and_every_offset_is_there_once(lake: Stream, topics: KafkaAdmin) -> None:
     """With other boundaries, and new records, each time; a rewind after a rewind after a rewind."""
     for batch in range(5, -1, -1):
         before = len(offsets(lake))
@@ -149,7 +149,7 @@ def test_every_batch_can_be_rewound_to_and_every_offset_is_there_once(lake: Stre
         assert offsets(lake) == once(lake, topics)
 
 
-def test_other_writers_rows_stay_and_an_optimize_in_between_does_no_harm(lake: Stream, topics: Topics) -> None:
+def test_other_writers_rows_stay_and_an_optimize_in_between_does_no_harm(lake: Stream, topics: KafkaAdmin) -> None:
     table = DeltaTable(lake.sink)
     others = table.to_pyarrow_table().slice(0, 3)
     others = others.set_column(others.schema.get_field_index("topic"), "topic", pa.array(["other"] * 3))
@@ -178,7 +178,7 @@ def table_state(lake: Stream) -> tuple[int, int | None, int]:
     return table.version(), table.transaction_version(look(lake.checkpoint).query_id or ""), len(offsets(lake))
 
 
-def test_an_undo_puts_the_rows_and_the_files_back_as_they_were(lake: Stream, topics: Topics) -> None:
+def test_an_undo_puts_the_rows_and_the_files_back_as_they_were(lake: Stream, topics: KafkaAdmin) -> None:
     rows, tree = table_rows(lake), tree_of(lake)
     taken = rewind(lake, 2)
     assert len(offsets(lake)) == 20
@@ -201,7 +201,7 @@ def tree_of(lake: Stream) -> dict[str, bytes]:
 
 
 def test_once_a_batch_has_reached_the_table_an_undo_is_refused(
-    lake: Stream, topics: Topics, capsys: pytest.CaptureFixture[str]
+    lake: Stream, topics: KafkaAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     taken = rewind(lake, 3)
     lake.run(A_BATCH)
@@ -262,7 +262,7 @@ def test_what_kafka_has_lost_is_refused_with_the_earliest_batch_and_what_the_lak
 
 
 def test_the_plan_says_what_else_has_seen_those_rows_and_what_is_not_as_it_was(
-    lake: Stream, topics: Topics, capsys: pytest.CaptureFixture[str]
+    lake: Stream, topics: KafkaAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # The first start that is written down came after six batches: those were of another version, for all that is known.
     check_start(lake.pipeline, lake.checkpoint, topics, "2")
@@ -277,7 +277,7 @@ def test_the_plan_says_what_else_has_seen_those_rows_and_what_is_not_as_it_was(
 
 
 def test_a_topic_that_was_made_again_under_its_name_is_refused(
-    alone: Stream, topics: Topics, capsys: pytest.CaptureFixture[str]
+    alone: Stream, topics: KafkaAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     topic = alone.pipeline.source_topic
     check_start(alone.pipeline, alone.checkpoint, topics, "2")

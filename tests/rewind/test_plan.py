@@ -21,7 +21,7 @@ from anabranch.rewind.explain import explain, explain_undo, sink_words
 from anabranch.rewind.plan import Mode, RewindPlan, check_restartable, files_beyond, plan_rewind, possible, verify_rewind
 from anabranch.rewind.target import ToBatch, ToEventTime, ToOffset, ToTime, batch_for, parse_offset_target
 from anabranch.rewind.undo import plan_undo
-from tests.support.drawing import BEGIN_MS, JOIN, TRIGGER_MS, draw, inventory_of, offsets, without
+from tests.support.drawing import BEGIN_MS, JOIN, TRIGGER_MS, checkpoint_of, draw, offsets, without
 
 ROWS = WrittenRows("/lake", "op", "query", {"visits": {"0": (30, 90), "1": (15, 45)}}, 90, 8, 8, 2)
 
@@ -49,13 +49,13 @@ def plan(checkpoint: Checkpoint, batch: int, mode: Mode = "replay", sink: SinkPa
     ],
 )
 def test_a_time_an_event_time_or_a_record_means_a_batch(target: ToBatch | ToTime | ToEventTime | ToOffset, batch: int) -> None:
-    assert batch_for(inventory_of(draw()), target) == batch
+    assert batch_for(checkpoint_of(draw()), target) == batch
 
 
 def test_a_batch_without_data_is_not_the_one_that_read_a_record() -> None:
     tree = draw() | {"offsets/4": offsets(3)}
-    assert batch_for(inventory_of(tree), ToOffset("visits", 0, 39)) == 3
-    assert batch_for(inventory_of(tree), ToOffset("visits", 0, 40)) == 5
+    assert batch_for(checkpoint_of(tree), ToOffset("visits", 0, 39)) == 3
+    assert batch_for(checkpoint_of(tree), ToOffset("visits", 0, 40)) == 5
 
 
 @pytest.mark.parametrize(
@@ -71,22 +71,22 @@ def test_a_batch_without_data_is_not_the_one_that_read_a_record() -> None:
 )
 def test_what_no_batch_holds_is_refused(target: ToTime | ToEventTime | ToOffset, words: str) -> None:
     with pytest.raises(Refused, match=words):
-        batch_for(inventory_of(draw()), target)
+        batch_for(checkpoint_of(draw()), target)
 
 
 @pytest.mark.parametrize("target", [ToTime(BEGIN_MS), ToEventTime(BEGIN_MS, 60_000), ToOffset("visits", 0, 12)])
 def test_a_batch_that_may_be_gone_is_not_guessed(target: ToTime | ToEventTime | ToOffset) -> None:
     with pytest.raises(Refused, match="may be gone: the oldest batch kept is 5"):
-        batch_for(inventory_of(draw(batches=range(5, 9))), target)
+        batch_for(checkpoint_of(draw(batches=range(5, 9))), target)
 
 
 def test_an_unfinished_batch_may_hold_any_event_time() -> None:
-    assert batch_for(inventory_of(draw(committed=range(8))), ToEventTime(BEGIN_MS + 10**9, 0)) == 8
+    assert batch_for(checkpoint_of(draw(committed=range(8))), ToEventTime(BEGIN_MS + 10**9, 0)) == 8
 
 
 def test_an_empty_checkpoint_has_nothing_to_rewind() -> None:
     with pytest.raises(Refused, match="no batch was ever planned"):
-        batch_for(inventory_of({"metadata": '{"id":"1"}'}), ToBatch(0))
+        batch_for(checkpoint_of({"metadata": '{"id":"1"}'}), ToBatch(0))
 
 
 @pytest.mark.parametrize("text", ["", "visits", "visits:0", "visits:0:", "visits:x:1", ":0:1", "visits:0:-1", "a:b:0:1"])
@@ -96,7 +96,7 @@ def test_a_record_is_named_by_topic_partition_and_offset(text: str) -> None:
 
 
 def test_a_replay_keeps_the_plan_of_its_batch_and_a_replan_does_not() -> None:
-    checkpoint = inventory_of(draw("hdfs", batches=range(4), partitions=1))
+    checkpoint = checkpoint_of(draw("hdfs", batches=range(4), partitions=1))
     replay, replan = (list(files_beyond(checkpoint, 2, mode)) for mode in ("replay", "replan"))
     assert replay == [
         "commits/3", "commits/.3.crc", "commits/2", "commits/.2.crc", "offsets/3", "offsets/.3.crc",
@@ -111,7 +111,7 @@ def test_state_goes_in_every_operator_partition_and_store_with_both_kinds_of_che
     file = next(path for path in tree if path.startswith("state/0/1/left-keyToNumValues/7_") and path.endswith(".changelog"))
     directory, _, name = file.rpartition("/")
     checksums = [f"{directory}/.{name}.crc", f"{file}.crc", f"{directory}/.{name}.crc.crc"]
-    found = set(files_beyond(inventory_of(tree | dict.fromkeys(checksums, "crc")), 6, "replay"))
+    found = set(files_beyond(checkpoint_of(tree | dict.fromkeys(checksums, "crc")), 6, "replay"))
     assert {file, *checksums, "state/0/_metadata/v2/6", "state/0/_metadata/v2/.6.crc"} <= found
     for partition in (0, 1):
         for store in JOIN:
@@ -120,17 +120,17 @@ def test_state_goes_in_every_operator_partition_and_store_with_both_kinds_of_che
 
 
 def test_a_file_source_is_cut_at_the_batch_and_kafka_keeps_where_it_began() -> None:
-    assert [path for path in files_beyond(inventory_of(draw(source="file")), 6, "replay") if path.startswith("sources")] == [
+    assert [path for path in files_beyond(checkpoint_of(draw(source="file")), 6, "replay") if path.startswith("sources")] == [
         "sources/0/8",
         "sources/0/7",
     ]
-    assert "sources/0/6" in files_beyond(inventory_of(draw(source="file")), 6, "replan")
+    assert "sources/0/6" in files_beyond(checkpoint_of(draw(source="file")), 6, "replan")
     for mode in ("replay", "replan"):
-        assert not any(path.startswith("sources") for path in files_beyond(inventory_of(draw()), 0, mode))
+        assert not any(path.startswith("sources") for path in files_beyond(checkpoint_of(draw()), 0, mode))
 
 
 def test_a_replan_to_0_leaves_a_new_query_without_any_state() -> None:
-    found = list(files_beyond(inventory_of(draw(batches=range(3))), 0, "replan"))
+    found = list(files_beyond(checkpoint_of(draw(batches=range(3))), 0, "replan"))
     assert found[-1] == "state"
     assert "offsets/0" in found
 
@@ -138,25 +138,25 @@ def test_a_replan_to_0_leaves_a_new_query_without_any_state() -> None:
 def test_what_is_impossible_is_refused_with_the_nearest_that_are_possible() -> None:
     tree = without(draw(), "commits/4")
     with pytest.raises(Refused) as refused:
-        check_restartable(inventory_of(tree), 5, "replay", None)
+        check_restartable(checkpoint_of(tree), 5, "replay", None)
     assert "batch 5 cannot be rewound to by replay: commits/4 is gone" in refused.value.fact
     assert refused.value.ways_out == ("batch 4 is possible: --to-batch 4", "batch 6 is possible: --to-batch 6")
     with pytest.raises(Refused) as refused:
-        check_restartable(inventory_of(without(draw(), "offsets/5")), 5, "replay", None)
+        check_restartable(checkpoint_of(without(draw(), "offsets/5")), 5, "replay", None)
     assert "batch 5 is possible with --replan" in refused.value.ways_out
 
 
 def test_what_kafka_no_longer_holds_is_refused_with_the_earliest_batch_that_is_possible() -> None:
     held = {"visits": {0: OffsetRange(35, 200), 1: OffsetRange(0, 200)}}
     with pytest.raises(Refused) as refused:
-        check_restartable(inventory_of(draw()), 2, "replay", held, ["the lake has them"])
+        check_restartable(checkpoint_of(draw()), 2, "replay", held, ["the lake has them"])
     assert "visits partition 0: offsets 20 to 34 are no longer in Kafka" in refused.value.fact
     assert refused.value.ways_out == ("batch 4 is possible: --to-batch 4", "the lake has them")
-    assert possible(inventory_of(draw()), 4, "replay", held).possible
+    assert possible(checkpoint_of(draw()), 4, "replay", held).possible
 
 
 def test_the_plan_says_what_it_means() -> None:
-    lines = "\n".join(explain(plan(inventory_of(draw()), 3, sink=DeleteRows(ROWS))))
+    lines = "\n".join(explain(plan(checkpoint_of(draw()), 3, sink=DeleteRows(ROWS))))
     assert "Rewind visits-windows to batch 3 (replay" in lines
     assert "3 to 8 of 8 taken back" in lines
     assert "2025-09-11T16:06:26.015Z -> 2025-09-11T16:04:56.015Z" in lines
@@ -167,10 +167,10 @@ def test_the_plan_says_what_it_means() -> None:
 
 
 def test_an_undo_is_the_same_files_the_other_way_round() -> None:
-    checkpoint = inventory_of(draw())
+    checkpoint = checkpoint_of(draw())
     made = plan(checkpoint, 3, sink=DeleteRows(ROWS))
     gone = set(made.change.paths)
-    after = inventory_of({path: text for path, text in draw().items() if path not in gone})
+    after = checkpoint_of({path: text for path, text in draw().items() if path not in gone})
     assert all(holds for _, holds in verify_rewind(made, after))
     undo = plan_undo(made, after, "undo")
     assert list(undo.change.moves) == [(target, source) for source, target in reversed(list(made.change.moves))]
@@ -192,22 +192,22 @@ def test_an_undo_is_the_same_files_the_other_way_round() -> None:
     ],
 )
 def test_once_the_query_has_run_an_undo_is_refused_with_what_it_would_lose(extra: dict[str, str], words: str) -> None:
-    made = plan(inventory_of(draw()), 3)
+    made = plan(checkpoint_of(draw()), 3)
     gone = set(made.change.paths)
     tree = {path: text for path, text in draw().items() if path not in gone}
     with pytest.raises(Refused, match=words):
-        plan_undo(made, inventory_of(tree | extra), "undo")
+        plan_undo(made, checkpoint_of(tree | extra), "undo")
 
 
 def test_what_does_not_hold_afterwards_is_seen() -> None:
-    made = plan(inventory_of(draw()), 3)
-    found = dict(verify_rewind(made, inventory_of(draw())))
+    made = plan(checkpoint_of(draw()), 3)
+    found = dict(verify_rewind(made, checkpoint_of(draw())))
     assert not found["the newest commit is 2"]
     assert not found["no state version is above 3"]
 
 
 def test_the_fence_stands_before_the_first_move_and_falls_after_the_sink_changed() -> None:
-    change = plan(inventory_of(draw()), 3, sink=DeleteRows(ROWS)).change
+    change = plan(checkpoint_of(draw()), 3, sink=DeleteRows(ROWS)).change
     assert [type(step).__name__ for step in steps(change)] == [
         "OpenJournal", "RaiseFence", "MoveFiles", "ChangeSink", "WriteManifest", "LowerFence", "CloseJournal",
     ]  # fmt: skip

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anabranch.rewind.change import Shifting
 
 from anabranch.checkpoint.reader import look
 from anabranch.checkpoint.report import as_json
 from anabranch.operations.change import CheckpointChange, DeleteRows, LeaveSink
-from anabranch.rewind.change import Shifting
 from anabranch.rewind.plan import Mode, plan_rewind, possible, verify_rewind
-from anabranch.storage.local import DirectoryStorage
+from anabranch.storage.local import LocalStorage
 from tests.rewind.test_model import ROWS
 from tests.support.crashing import Countdown, Crash, CrashingStorage, CrashingTables, MemoryTables
 from tests.support.queries import FILES, STATEFUL, Query, settled
@@ -40,7 +40,7 @@ def shift_of(checkpoint: Path, batch: int, mode: Mode, *, table: bool = False) -
 
 def shifting(change: CheckpointChange, checkpoint: Path, tables: MemoryTables, crash_after: int = NEVER) -> Shifting:
     countdown = Countdown(crash_after)
-    storage: Any = CrashingStorage(DirectoryStorage(checkpoint), countdown)
+    storage: Any = CrashingStorage(LocalStorage(checkpoint), countdown)
     journal = json.dumps({"change": asdict(change)})
     return Shifting(change, journal, storage, CrashingTables(tables, countdown), lambda _done, _total: None)
 

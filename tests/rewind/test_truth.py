@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from anabranch.checkpoint.reader import look
 from anabranch.cli.main import run_command
-from anabranch.kafka.admin import Topics
+from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.records import latest_by_key, read_records
 from anabranch.pipeline.definition import Table, Topic
 from anabranch.rewind.plan import Mode, possible
@@ -51,7 +51,7 @@ class Trio:
 
 @pytest.fixture(scope="module")
 def trios(
-    tmp_path_factory: pytest.TempPathFactory, spark: SparkSession, kafka: dict[str, str], topics: Topics
+    tmp_path_factory: pytest.TempPathFactory, spark: SparkSession, kafka: dict[str, str], topics: KafkaAdmin
 ) -> Iterator[dict[tuple[str, str], Trio]]:
     directory = tmp_path_factory.mktemp("truth")
     source = f"visits-{uuid4().hex[:12]}"
@@ -85,7 +85,7 @@ def trios(
                     topics.delete(one.sink)
 
 
-def _trio(directory: Path, spark: SparkSession, kafka: dict[str, str], topics: Topics, name: str, provider: str) -> Trio:
+def _trio(directory: Path, spark: SparkSession, kafka: dict[str, str], topics: KafkaAdmin, name: str, provider: str) -> Trio:
     def one(role: str) -> Stream:
         if name == "visits-lake":
             return stream(directory, spark, kafka, name, Table(f"lake-{role}"), provider)
@@ -121,7 +121,7 @@ def _rewind(rewound: Stream, mode: Mode, chance: random.Random) -> None:
 
 @pytest.mark.parametrize(("name", "provider", "mode"), [(*case, mode) for case in CASES for mode in _MODES])
 def test_rewound_and_restarted_twice_it_ends_as_if_it_never_was(
-    name: str, provider: str, mode: Mode, trios: dict[tuple[str, str], Trio], topics: Topics
+    name: str, provider: str, mode: Mode, trios: dict[tuple[str, str], Trio], topics: KafkaAdmin
 ) -> None:
     straight, rewound = _never_rewound(trios, name), trios[name, provider].rewound[mode]
     if name == "visits-lake":
@@ -135,7 +135,7 @@ def test_rewound_and_restarted_twice_it_ends_as_if_it_never_was(
     assert look(rewound.checkpoint).operators
 
 
-def _latest(topics: Topics, topic: str) -> dict[str, str]:
+def _latest(topics: KafkaAdmin, topic: str) -> dict[str, str]:
     latest = latest_by_key(read_records(topics, topic, follow=False))
     return {key: record.value_text for key, record in latest.items()}
 

@@ -1,4 +1,4 @@
-"""Jars by the real Ivy from a mirror on this disk: fetched once, checked, never half. Needs no network."""
+"""Fetches jars with the real Ivy from a mirror on this disk: once, checked, never partially. Needs no network."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.kafka
 
 JARS = locked("spark")
 TOTAL = len(JARS)
-# What a fetch leaves in the cache, and nothing else.
+# All that a fetch leaves in the cache.
 LEFT = ["spark", "spark-fetch.log", "spark.lock"]
 FETCH = """
 import sys
@@ -33,7 +33,7 @@ ensure_jars("spark", Path(sys.argv[1]), lambda done, total: print(done, total, f
 
 @dataclass(frozen=True)
 class Mirror:
-    """As a company has one: a directory in Maven's layout, and the Ivy settings file that names it as the only source."""
+    """Like a company mirror: a directory in Maven's layout, and an Ivy settings file that names it as the only source."""
 
     directory: Path
 
@@ -62,7 +62,7 @@ class Mirror:
 
 @pytest.fixture(scope="module")
 def users_jars() -> list[Path]:
-    """Those of the user's own cache, which every other test needs too."""
+    """The jars of the user's own cache, which other tests need too."""
     return ensure_jars("spark")
 
 
@@ -76,9 +76,9 @@ def mirror(users_jars: list[Path], tmp_path: Path) -> Mirror:
 
 @pytest.fixture(autouse=True)
 def home(users_jars: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, and a home directory that Java takes for the user's."""
-    assert users_jars  # found before the cache is another one
-    # Brackets and blanks as in real directories: Ivy has a meaning of its own for them.
+    """An empty cache, and an empty home directory for Java."""
+    assert users_jars  # found before the cache is replaced
+    # Brackets and spaces occur in real paths, and have a meaning in Ivy's patterns.
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache (of) [mine]"))
     home = tmp_path / "home"
     home.mkdir()
@@ -88,7 +88,7 @@ def home(users_jars: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture
 def fill(users_jars: list[Path]) -> Callable[[], None]:
-    """Puts all jars into the test's cache."""
+    """Copies all jars to the test's cache."""
 
     def fill() -> None:
         (cache_dir() / "spark").mkdir(parents=True)
@@ -98,50 +98,52 @@ def fill(users_jars: list[Path]) -> Callable[[], None]:
     return fill
 
 
-def test_all_jars_come_from_the_users_mirror_once_with_progress_and_nothing_goes_to_the_home_directory(
+def test_all_jars_are_fetched_once_from_the_mirror_with_progress_and_nothing_is_written_to_the_home_directory(
     mirror: Mirror, home: Path
 ) -> None:
-    told: list[tuple[int, int]] = []
-    paths = ensure_jars("spark", mirror.settings, lambda *count: told.append(count))
-    assert told == [(done, TOTAL) for done in range(TOTAL + 1)]
+    reported: list[tuple[int, int]] = []
+    paths = ensure_jars("spark", mirror.settings, lambda *count: reported.append(count))
+    assert reported == [(done, TOTAL) for done in range(TOTAL + 1)]
     assert [path.name for path in paths] == [jar.file_name for jar in JARS]
     assert (missing("spark"), _cached()) == ((), LEFT)
     assert list(home.iterdir()) == []
 
-    told.clear()
-    assert ensure_jars("spark", mirror.settings, lambda *count: told.append(count)) == paths
-    assert told == []
+    reported.clear()
+    assert ensure_jars("spark", mirror.settings, lambda *count: reported.append(count)) == paths
+    assert reported == []
 
 
 def test_a_jar_with_the_wrong_hash_is_fetched_again_and_only_that_one(mirror: Mirror, fill: Callable[[], None]) -> None:
     fill()
-    (cache_dir() / "spark" / JARS[3].file_name).write_bytes(b"half of a jar")
+    (cache_dir() / "spark" / JARS[3].file_name).write_bytes(b"part of a jar")
     assert missing("spark") == (JARS[3],)
-    told: list[tuple[int, int]] = []
-    ensure_jars("spark", mirror.settings, lambda *count: told.append(count))
-    assert (told, missing("spark")) == ([(0, 1), (1, 1)], ())
+    reported: list[tuple[int, int]] = []
+    ensure_jars("spark", mirror.settings, lambda *count: reported.append(count))
+    assert (reported, missing("spark")) == ([(0, 1), (1, 1)], ())
 
 
-def test_a_mirror_that_serves_other_bytes_is_refused_and_they_do_not_reach_the_cache(
-    mirror: Mirror, fill: Callable[[], None]
-) -> None:
+def test_a_jar_with_the_wrong_bytes_is_rejected_and_does_not_reach_the_cache(mirror: Mirror, fill: Callable[[], None]) -> None:
     fill()
     for jar in JARS[3:5]:
         (cache_dir() / "spark" / jar.file_name).unlink()
     mirror.path(JARS[3]).write_bytes(b"<html>Please log in to the proxy</html>")
-    with pytest.raises(Failed) as refused:
+    with pytest.raises(Failed) as error:
         ensure_jars("spark", mirror.settings)
-    assert refused.value.fact == (
-        f"1 of the {TOTAL} jars of the set spark is missing: "
-        f"{JARS[3].group}:{JARS[3].artifact}:{JARS[3].version} came with another content than the lock says."
-    )
-    # The one that was right stays: the next try has less to do.
+    assert error.value.code == "jar-hash-mismatch"
+    assert error.value.reason.params == {
+        "missing": 1,
+        "total": TOTAL,
+        "jar_set": "spark",
+        "first": f"{JARS[3].group}:{JARS[3].artifact}:{JARS[3].version}",
+        "log": str(cache_dir() / "spark-fetch.log"),
+    }
+    # The good one stays: the next attempt has less to fetch.
     assert (missing("spark"), _cached()) == ((JARS[3],), LEFT)
     assert not (cache_dir() / "spark" / JARS[3].file_name).exists()
 
 
-def test_a_fetch_that_is_cut_off_leaves_nothing_half_and_the_next_one_cleans_up(mirror: Mirror, users_jars: list[Path]) -> None:
-    # A mirror that has stopped sending in the middle: the last jar is a pipe that nobody writes to.
+def test_an_interrupted_fetch_leaves_no_partial_jar_and_the_next_one_cleans_up(mirror: Mirror, users_jars: list[Path]) -> None:
+    # A mirror that stops sending in the middle: the last jar is a pipe that nothing is written to.
     mirror.path(JARS[-1]).unlink()
     os.mkfifo(mirror.path(JARS[-1]))
     fetch = _start_fetch(mirror)
@@ -159,11 +161,11 @@ def test_a_fetch_that_is_cut_off_leaves_nothing_half_and_the_next_one_cleans_up(
     assert (missing("spark"), _cached()) == ((), LEFT)
 
 
-def test_two_processes_at_once_both_succeed_and_one_of_them_fetches(mirror: Mirror) -> None:
+def test_two_concurrent_processes_both_succeed_and_one_of_them_fetches(mirror: Mirror) -> None:
     both = [_start_fetch(mirror), _start_fetch(mirror)]
-    told = sorted(fetch.communicate(timeout=PATIENCE_S)[0] for fetch in both)
+    reported = sorted(fetch.communicate(timeout=PATIENCE_S)[0] for fetch in both)
     assert [fetch.returncode for fetch in both] == [0, 0]
-    assert told == ["", "".join(f"{done} {TOTAL}\n" for done in range(TOTAL + 1))]
+    assert reported == ["", "".join(f"{done} {TOTAL}\n" for done in range(TOTAL + 1))]
     assert (missing("spark"), _cached()) == ((), LEFT)
 
 
@@ -176,22 +178,18 @@ def test_without_cache_and_network_the_error_says_what_is_missing_and_what_to_do
     project.configure(f'[jars]\nivy_settings = "{nowhere.settings}"')
     done = project("broker", "start", "--port", "0")
     assert (done.returncode, done.stdout) == (1, "")
-    fetching, fact, *ways_out = done.stderr.splitlines()
-    assert fetching == "Fetching Kafka's jars: 0 of 46"
-    assert fact.startswith("46 of the 46 jars of the set broker are missing: at.yawk.lz4:lz4-java:1.10.2 could not be fetched")
+    assert "[jar-missing]: missing 46 of 46 broker jars: at.yawk.lz4:lz4-java:1.10.2 " in done.stderr
     log = cache_dir() / "broker-fetch.log"
-    assert ways_out == [
-        "  -> connect to a network, then the same command again",
-        "  -> behind a company mirror: set jars.ivy_settings in anabranch.toml to your Ivy settings file",
-        f"  -> what Ivy said: {log}",
-    ]
+    assert "jars.ivy_settings" in done.stderr
+    assert str(log) in done.stderr
     assert "UNRESOLVED DEPENDENCIES" in log.read_text()
     assert _cached() == ["broker", "broker-fetch.log", "broker.lock"]
 
 
-def test_a_settings_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(Misused, match=r"jars.ivy_settings is .*none\.xml, and there is no such file"):
+def test_a_missing_settings_file_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(Misused) as error:
         ensure_jars("spark", tmp_path / "none.xml")
+    assert (error.value.code, error.value.reason.params) == ("ivy-settings-missing", {"path": str(tmp_path / "none.xml")})
 
 
 def _cached() -> list[str]:
@@ -199,7 +197,7 @@ def _cached() -> list[str]:
 
 
 def _start_fetch(mirror: Mirror) -> subprocess.Popen[str]:
-    """In a process group of its own, which can be killed as a whole."""
+    """In its own process group, which can be killed as a whole."""
     return subprocess.Popen(
         [sys.executable, "-c", FETCH, str(mirror.settings)],
         stdout=subprocess.PIPE,

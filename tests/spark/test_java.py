@@ -1,4 +1,4 @@
-"""Which Java is used: JAVA_HOME's, else the first on the PATH, and only one that is new enough."""
+"""Which Java is used: that of JAVA_HOME, else the first on the PATH, and only if it is new enough."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anabranch.spark.java import Java, find_java
 
 
 def _make_java(home: Path, *, release: str = "", says: str = "", mode: int = 0o755) -> Path:
-    """An installation as they lie on disks: bin/java, and mostly a file `release` that names the version."""
+    """A Java installation: bin/java, and usually a file `release` that names the version."""
     java = home / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{says}\nEND\n")
@@ -24,11 +24,11 @@ def _make_java(home: Path, *, release: str = "", says: str = "", mode: int = 0o7
 @pytest.fixture(autouse=True)
 def _no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    # With a shell and `cat` for our own programs, without any Java.
     monkeypatch.setenv("PATH", str(tmp_path / "none"))
 
 
 def _on_path(monkeypatch: pytest.MonkeyPatch, *directories: Path) -> None:
+    # /bin and /usr/bin have the `sh` and `cat` that the fake Java needs.
     monkeypatch.setenv("PATH", ":".join([*map(str, directories), "/bin", "/usr/bin"]))
 
 
@@ -50,7 +50,7 @@ def test_a_link_to_java_is_followed_to_its_release(tmp_path: Path, monkeypatch: 
     assert find_java() == Java(links / "java", "17.0.15")
 
 
-def test_a_java_without_a_release_file_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_java_without_a_release_file_is_started_to_get_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java = _make_java(tmp_path / "jvm", says='Picked up JAVA_TOOL_OPTIONS: -Dx\nopenjdk version "25" 2025-09-16')
     _on_path(monkeypatch, java.parent)
     assert find_java() == Java(java, "25")
@@ -59,39 +59,43 @@ def test_a_java_without_a_release_file_is_asked(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("version", "major"), [("1.8.0_392", 8), ("11.0.2", 11), ("17", 17), ("17.0.15", 17), ("21.0.2.1", 21), ("25", 25)]
 )
-def test_the_major_version_is_read_in_old_and_new_spelling(version: str, major: int) -> None:
+def test_the_major_version_is_parsed_in_the_old_and_the_new_format(version: str, major: int) -> None:
     assert Java(Path("java"), version).major == major
 
 
-def test_no_java_at_all_is_said_with_how_to_install_it() -> None:
-    with pytest.raises(Failed, match="there is no Java on this machine") as error:
+def test_without_java_the_error_says_how_to_install_it() -> None:
+    with pytest.raises(Failed) as error:
         find_java()
+    assert error.value.code == "java-missing"
     assert "apt-get install openjdk-17-jre-headless" in str(error.value)
 
 
-def test_a_java_home_without_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_java_home_without_java_is_an_error_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(Failed, match=f"JAVA_HOME is {tmp_path}, and there is no bin/java in it"):
+    with pytest.raises(Failed) as error:
         find_java()
+    assert (error.value.code, error.value.reason.params) == ("java-home-invalid", {"home": str(tmp_path)})
 
 
 @pytest.mark.parametrize("version", ["1.8.0_392", "11.0.2"])
-def test_an_old_java_is_refused_with_its_path_and_version(
+def test_an_old_java_is_rejected_with_its_path_and_version(
     version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     java = _make_java(tmp_path / "jvm", release=version)
     _on_path(monkeypatch, java.parent)
-    with pytest.raises(Failed, match="needs 17 or newer") as error:
+    with pytest.raises(Failed) as error:
         find_java()
-    assert f"{java} is Java {version}" in error.value.fact
+    assert error.value.code == "java-too-old"
+    assert error.value.reason.params == {"path": str(java), "version": version, "oldest": 17}
 
 
 @pytest.mark.parametrize(
     ("says", "mode"), [("Unable to locate a Java Runtime.", 0o755), ("never run", 0o644)], ids=["a stub", "not executable"]
 )
-def test_what_only_looks_like_java_is_no_java(says: str, mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_is_not_java_is_rejected(says: str, mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _on_path(monkeypatch)
     _make_java(tmp_path / "jvm", says=says, mode=mode)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jvm"))
-    with pytest.raises(Failed, match="does not say which Java it is"):
+    with pytest.raises(Failed) as error:
         find_java()
+    assert error.value.code == "java-version-unknown"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from anabranch.storage import rename as renaming
-from anabranch.storage.local import DirectoryStorage, Storage
+from anabranch.storage.local import LocalStorage, Storage
 from anabranch.storage.memory import MemoryStorage
 
 Make = Callable[[dict[str, bytes]], Storage]
@@ -23,7 +23,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
         for path, content in files.items():
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / path).write_bytes(content)
-        return DirectoryStorage(tmp_path)
+        return LocalStorage(tmp_path)
 
     return MemoryStorage if request.param == "memory" else in_directory
 
@@ -88,7 +88,7 @@ def test_a_move_takes_a_file_or_a_directory_and_writes_over_nothing(make: Make) 
 
 def test_nothing_is_left_behind_by_a_creation(tmp_path: Path) -> None:
     (tmp_path / "offsets").mkdir()
-    storage = DirectoryStorage(tmp_path)
+    storage = LocalStorage(tmp_path)
     storage.create("offsets/1", b"one")
     storage.create("offsets/1", b"two")
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["1", "_rewind", "offsets"]

@@ -1,15 +1,15 @@
-"""Storage and tables that stop working after so many effects: a process that is killed between any two of them."""
+"""Storage and a sink that stop working after so many effects: a process that is killed between any two of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from anabranch.operations.change import Tables, WrittenRows
-from anabranch.storage.local import Sizes, Storage
+from anabranch.operations.change import SinkChange
+from anabranch.storage.base import Move, OnProgress, Sizes, Storage, move_one_by_one
 
 
 class Crash(BaseException):
-    """Not an Exception: nothing may catch it and go on."""
+    """Not an Exception: nothing may catch it and continue."""
 
 
 class Countdown:
@@ -37,6 +37,9 @@ class CrashingStorage:
     def list(self) -> tuple[Sizes, tuple[str, ...]]:
         return self._inner.list()
 
+    def names(self, directory: str) -> Sequence[str]:
+        return self._inner.names(directory)
+
     def size(self, path: str) -> int:
         return self._inner.size(path)
 
@@ -54,34 +57,28 @@ class CrashingStorage:
         self._countdown.tick()
         self._inner.move(source, target)
 
+    def move_all(self, moves: Sequence[Move], progress: OnProgress) -> None:
+        move_one_by_one(self, moves, progress)
+
     def sync(self, directories: Iterable[str]) -> None:
         self._countdown.tick()
         self._inner.sync(directories)
 
 
-class MemoryTables:
-    """The twin of a table, as far as a shift sees it: its rows are in or out."""
+class MemorySink:
+    """The fake of a sink, as far as a change sees it: its rows are in or out."""
 
     def __init__(self, place: str = "in") -> None:
         self.place = place
 
-    def delete_rows(self, rows: WrittenRows) -> None:
-        del rows
-        self.place = "out"
-
-    def restore_rows(self, rows: WrittenRows) -> None:
-        del rows
-        self.place = "in"
+    def __call__(self, change: SinkChange) -> None:
+        if change.action != "leave":
+            self.place = "out" if change.action == "take back" else "in"
 
 
-class CrashingTables:
-    def __init__(self, inner: Tables, countdown: Countdown) -> None:
-        self._inner, self._countdown = inner, countdown
+def crashing(inner: Callable[[SinkChange], None], countdown: Countdown) -> Callable[[SinkChange], None]:
+    def change_sink(change: SinkChange) -> None:
+        countdown.tick()
+        inner(change)
 
-    def delete_rows(self, rows: WrittenRows) -> None:
-        self._countdown.tick()
-        self._inner.delete_rows(rows)
-
-    def restore_rows(self, rows: WrittenRows) -> None:
-        self._countdown.tick()
-        self._inner.restore_rows(rows)
+    return change_sink

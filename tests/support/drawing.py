@@ -1,4 +1,4 @@
-"""Checkpoints drawn as small dicts of path -> content: the twin, in memory, of a directory that Spark wrote."""
+"""Checkpoints drawn as small dicts of path -> content: the in-memory fake of a directory that Spark wrote."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Drawn:
         return None if held is None else held != "other"
 
 
-def inventory_of(tree: Mapping[str, str], path: str = HERE) -> Checkpoint:
+def checkpoint_of(tree: Mapping[str, str], path: str = HERE) -> Checkpoint:
     listing: dict[str, dict[str, int]] = {"": {}}
     for file, content in tree.items():
         directory, _, name = file.rpartition("/")

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from anabranch.kafka.admin import Topics
+from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.embedded.broker import start_broker, stop_broker
 from anabranch.spark.jars import ensure_jars
 
@@ -23,12 +23,12 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture(scope="session")
-def topics(kafka: dict[str, str]) -> Topics:
-    return Topics(kafka)
+def topics(kafka: dict[str, str]) -> KafkaAdmin:
+    return KafkaAdmin(kafka)
 
 
 @pytest.fixture
-def topic(topics: Topics) -> str:
+def topic(topics: KafkaAdmin) -> str:
     """A new topic of 2 partitions."""
     name = f"visits-{uuid4().hex[:12]}"
     topics.create(name, 2)

@@ -13,12 +13,15 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from anabranch.cli.main import run_command
-from anabranch.kafka.admin import Topics
+from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.records import GroupProducer, read_records
-from anabranch.pipeline.definition import Pipeline, Table, Topic, find_pipeline
+from anabranch.pipeline.catalog import find_pipeline
+from anabranch.pipeline.definition import Pipeline, Table, Topic
 from anabranch.project.project import Project, open_project
-from anabranch.streaming.batch_gate import Gate
-from anabranch.streaming.query import Run, start_query
+from anabranch.storage.location import CheckpointLocation
+from anabranch.streaming.batch_gate import BatchGate
+from anabranch.streaming.query import start_query
+from anabranch.streaming.sinks.base import QueryRun
 
 _STATE = "spark.sql.streaming.stateStore"
 _PROVIDERS = "org.apache.spark.sql.execution.streaming.state"
@@ -45,8 +48,12 @@ class Stream:
         return open_project(self.directory)
 
     @property
-    def checkpoint(self) -> Path:
+    def location(self) -> CheckpointLocation:
         return self.project.checkpoint(self.pipeline)
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.location.path
 
     @property
     def sink(self) -> str:
@@ -56,8 +63,8 @@ class Stream:
     def run(self, max_offsets: int) -> None:
         """Reads what is there, in batches of so many offsets, and ends."""
         pipeline = self.pipeline.changed(max_offsets=max_offsets)
-        run = Run(pipeline, self.checkpoint, self.kafka, "UTC", "earliest", until_caught_up=True)
-        query = start_query(self.spark, run, lambda _lines: None, Gate())
+        run = QueryRun(pipeline, str(self.checkpoint), self.kafka, "UTC", "earliest", until_caught_up=True)
+        query = start_query(self.spark, run, lambda _lines: None, BatchGate())
         try:
             query.awaitTermination()
         finally:
@@ -65,10 +72,11 @@ class Stream:
 
     def anabranch(self, command: str, *arguments: str) -> int:
         """A command about this pipeline and its sink, in this process: it needs no JVM."""
-        kind = "topic" if isinstance(self.pipeline.sink, Topic) else "table"
-        return run_command(["-C", str(self.directory), command, self.pipeline.name, self.sink, "--to", kind, *arguments])
+        return run_command(
+            ["-C", str(self.directory), command, self.pipeline.name, "--to", self.pipeline.sink.describe(), *arguments]
+        )
 
-    def copy_to(self, other: Stream, topics: Topics) -> None:
+    def copy_to(self, other: Stream, topics: KafkaAdmin) -> None:
         """The same history and results for another sink. Not for transformWithState, whose state names its own directory."""
         shutil.copytree(self.checkpoint, other.checkpoint)
         # In one JVM the second query with an id silently stops the first.

@@ -1,17 +1,20 @@
 """What a checkpoint was made with, kept beside it and compared at every start: Spark itself would not notice.
 
-A topic that was deleted and made again under the same name gives no error, other records are read (hazard O): its id tells.
-Another window, delay or number of shuffle partitions on old state gives wrong results.
+A topic that was deleted and recreated under the same name gives no error, other records are read: its id tells
+(docs/internals/hazards.md, O). Another window, delay or number of shuffle partitions on old state gives wrong results.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
-from anabranch.storage.files import read_json, write_whole
+from anabranch.checkpoint import messages
+from anabranch.errors import Reason
+from anabranch.storage.codec import Format
+from anabranch.storage.files import read_text, write_whole
+from anabranch.storage.location import CheckpointLocation
+from anabranch.text.durations import format_duration
 
 
 @dataclass(frozen=True)
@@ -21,39 +24,37 @@ class Baseline:
     window_s: float | None
     watermark_s: float | None
     shuffle_partitions: str
-    # Each code that has run on it (operate/code.py) -> the batch that it began with.
-    codes: Mapping[str, int] = field(default_factory=dict)
+    # Each code fingerprint that has run on it -> the batch that it began with.
+    codes: Mapping[str, int]
 
-    def differences(self, now: Baseline) -> Iterator[str]:
-        """In words, what is not as it was at the first start."""
+    def differences(self, now: Baseline) -> Iterator[Reason]:
+        """What is not as it was at the first start."""
         if self.source_topic != now.source_topic:
-            yield f"it reads {now.source_topic}, the checkpoint is of {self.source_topic}"
+            yield messages.READS_OTHER_TOPIC(topic=now.source_topic, before=self.source_topic)
         elif self.topic_id != now.topic_id:
-            yield f"{now.source_topic} was deleted and made again: other records are under the same name"
+            yield messages.TOPIC_RECREATED(topic=now.source_topic)
         for what, before, after in (
             ("window", self.window_s, now.window_s),
             ("watermark", self.watermark_s, now.watermark_s),
         ):
             if before != after:
-                yield f"the {what} is {after:g} s, the checkpoint's state was made with {before:g} s"
+                yield messages.OTHER_DURATION(what=what, now=_duration(after), before=_duration(before))
         if self.shuffle_partitions != now.shuffle_partitions:
-            yield (
-                f"spark.sql.shuffle.partitions is {now.shuffle_partitions},"
-                f" the checkpoint's state lies in {self.shuffle_partitions}"
-            )
+            yield messages.OTHER_SHUFFLE_PARTITIONS(now=now.shuffle_partitions, before=self.shuffle_partitions)
 
 
-def baseline_path(checkpoint: Path) -> Path:
-    return checkpoint.with_name(f"{checkpoint.name}.facts.json")
+def _duration(duration_s: float | None) -> str:
+    return "none" if duration_s is None else format_duration(duration_s)
 
 
-def read_baseline(checkpoint: Path) -> Baseline | None:
-    found = read_json(baseline_path(checkpoint))
-    try:
-        return Baseline(**found) if found else None
-    except TypeError:
-        return None
+BASELINE = Format("baseline", 1, Baseline)
 
 
-def write_baseline(checkpoint: Path, facts: Baseline) -> None:
-    write_whole(baseline_path(checkpoint), json.dumps(asdict(facts)))
+def read_baseline(location: CheckpointLocation) -> Baseline | None:
+    """None: the checkpoint is not of one of our pipelines. A file that cannot be understood is refused."""
+    text = read_text(location.baseline)
+    return None if text is None else BASELINE.decode(text, str(location.baseline))
+
+
+def write_baseline(location: CheckpointLocation, baseline: Baseline) -> None:
+    write_whole(location.baseline, BASELINE.encode(baseline))

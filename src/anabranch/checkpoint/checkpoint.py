@@ -1,7 +1,7 @@
 """A checkpoint as a value: what its directory lists, and what its files say.
 
-Made from a listing and from contents that are given on request: a checkpoint of 10,000 batches is shown without reading all of
-them. What may be done with it is decided in possible.py, what is wrong with it in findings.py. Knows no disk.
+Made from a listing and from contents that are read on request: a checkpoint of 10,000 batches is shown without reading all of
+them. What can be rewound to is decided in restartable.py, what is wrong with it in findings.py. Knows no disk.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from anabranch.checkpoint.state import (
 
 
 class Contents(Protocol):
-    """What the files of a listing hold. The same question gets the same answer, or the inventory would not be a value."""
+    """What the files of a listing hold. The same question gets the same answer, or the checkpoint would not be a value."""
 
     def size(self, path: str) -> int:
         """0: it is not there."""

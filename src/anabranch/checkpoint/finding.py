@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+from anabranch.errors import Reason
 
 
 @dataclass(frozen=True)
 class Finding:
-    code: str
     # Relative to the checkpoint.
     file: str
-    # With what Spark would do.
-    what: str
-    remedy: str
+    reason: Reason
+
+    @property
+    def code(self) -> str:
+        return self.reason.code
+
+    @property
+    def remedy(self) -> str:
+        return "; ".join(self.reason.remedies)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"file": self.file, **self.reason.as_json(), "remedy": self.remedy}

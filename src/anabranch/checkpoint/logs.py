@@ -1,7 +1,7 @@
 """The logs of a Structured Streaming checkpoint as values: what `metadata`, `offsets/N` and `commits/N` say.
 
 Parsing never throws on what a disk may hold: a text that is not a log entry is None. What a source's text means is decided
-in checkpoint_sources.py.
+in sources.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ KafkaOffsets = Mapping[str, Mapping[int, int]]
 # Format 2 of the state: operator -> partition -> the ids of its stores. They name the state version N+1 of commits/N.
 StateIds = Mapping[int, tuple[frozenset[str], ...]]
 
-# The first line of a fence: no Spark knows that version, so no query can start on the log (checkpoint-rewind.md, 6).
+# The first line of a fence: no Spark knows that version, so no query can start on the log (docs/internals/rewinding.md).
 FENCE = "v99999"
 # What a hostile disk may make json and int throw.
 _NOT_A_VALUE = (TypeError, ValueError, AttributeError, ArithmeticError)

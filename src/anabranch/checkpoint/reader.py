@@ -1,37 +1,75 @@
-"""A checkpoint in a storage as an inventory: one walk over the names, and the texts when they are asked for."""
+"""Reads a checkpoint from its storage: one walk over the names, and the texts when they are needed. The only reader."""
 
 from __future__ import annotations
 
 import zipfile
 import zlib
 from io import BytesIO
-from pathlib import Path
 
+from anabranch.checkpoint import messages
 from anabranch.checkpoint.checkpoint import Checkpoint, assemble_checkpoint
-from anabranch.storage.local import DirectoryStorage, Storage
+from anabranch.storage.base import Sizes, Storage
+from anabranch.storage.location import CheckpointLocation
 
-# An entry of a log has a few kB; what is larger than this is none, and is not read into memory.
+# An entry of a log has a few kB; a larger file is none, and is not read into memory.
 _MOST_BYTES = 16 << 20
-# A zip holds RocksDB's small files (its SSTs lie beside it); one this large is none.
+# A zip holds RocksDB's small files (its SSTs are beside it); one this large is none.
 _MOST_ZIP_BYTES = 256 << 20
 _CRC_MAGIC = b"crc\0"
-
-
-def look(path: Path) -> Checkpoint:
-    """Raises OSError where the directory itself cannot be listed."""
-    return read_checkpoint(DirectoryStorage(path))
+_LOGS = ("offsets", "commits")
 
 
 def read_checkpoint(storage: Storage) -> Checkpoint:
+    """All of it. Raises OSError where the directory itself cannot be listed."""
     listing, unreadable = storage.list()
     return assemble_checkpoint(storage.path, listing, StoredContents(storage), storage.locations, unreadable)
 
 
-def is_checkpoint(path: Path) -> bool:
+def read_logs(storage: Storage) -> Checkpoint:
+    """Without its state, whose files may be tens of thousands: what has been planned, committed and read."""
+    listing: Sizes = {"": dict.fromkeys(storage.names(""), -1), "sources": {}}
+    sources = [f"sources/{source}" for source in storage.names("sources")]
+    for directory in (*_LOGS, *sources):
+        listing[directory] = dict.fromkeys(storage.names(directory), -1)
+    return assemble_checkpoint(storage.path, listing, StoredContents(storage), storage.locations)
+
+
+def open_checkpoint(location: CheckpointLocation) -> Checkpoint:
+    """The checkpoint in a directory, or why there is none."""
+    path = location.path
+    try:
+        if not path.is_dir():
+            raise messages.NO_CHECKPOINT(path=str(path), nearby=_nearby(location))
+        if not is_checkpoint(location.storage()):
+            raise messages.NOT_A_CHECKPOINT(path=str(path), nearby=_nearby(location))
+        return read_checkpoint(location.storage())
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise messages.CHECKPOINT_UNREADABLE(path=str(path), reason=reason) from None
+
+
+def is_checkpoint(storage: Storage) -> bool:
     """Whether anything of a checkpoint is there: `metadata` alone is written before the first batch."""
-    return any((path / name).is_dir() for name in ("offsets", "commits", "state")) or (
-        (path / "metadata").is_file() and (path / "sources").is_dir()
-    )
+    names = set(storage.names(""))
+    return bool(names & {"offsets", "commits", "state"}) or {"metadata", "sources"} <= names
+
+
+def _nearby(location: CheckpointLocation) -> list[str]:
+    """Checkpoints below a directory that is none, or beside one that is missing (another sink of the pipeline)."""
+    around = location.below() if location.path.is_dir() else location.others()
+    found = [f"anabranch checkpoint {one}" for one in around if is_checkpoint(one.storage())]
+    return found[:5] or ["anabranch pipelines lists the pipelines; one that has never run has no checkpoint"]
+
+
+def check_batch(checkpoint: Checkpoint, batch: int) -> None:
+    """Refuses a batch that the logs do not have."""
+    if batch in checkpoint.offsets or batch in checkpoint.commits:
+        return
+    if not checkpoint.batches:
+        raise messages.NO_BATCH_YET(batch=batch)
+    oldest, newest = checkpoint.batches[0], checkpoint.batches[-1]
+    missing = messages.BATCH_GONE if batch < oldest else messages.BATCH_MISSING
+    raise missing(batch=batch, oldest=oldest, newest=newest)
 
 
 class StoredContents:
@@ -66,7 +104,7 @@ class StoredContents:
 
 
 def _checksums(content: bytes, sums: bytes) -> bytes:
-    """Hadoop's `.crc`: a mark, the length of a piece, and the CRC-32 of each piece."""
+    """Hadoop's `.crc`: a magic number, the length of a chunk, and the CRC-32 of each chunk."""
     piece = int.from_bytes(sums[4:8], "big")
     if sums[:4] != _CRC_MAGIC or piece <= 0:
         return b""

@@ -1,12 +1,12 @@
-"""What is to be seen of a checkpoint, as values and as JSON: each face draws it in its own way.
+"""What there is to show of a checkpoint, as values and as JSON: each UI renders it in its own way.
 
-Says nothing that the inventory, possible.py and findings.py have not decided.
+Says nothing that checkpoint.py, restartable.py and findings.py have not decided.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from anabranch.checkpoint.checkpoint import Checkpoint, Operator
@@ -147,7 +147,7 @@ def as_json(
         "newest_batch": checkpoint.newest,
         "batches": [batch_json(view_batch(checkpoint, batch, held)) for batch in shown],
         "operators": [operator_json(view_operator(checkpoint, operator)) for operator in checkpoint.operators],
-        "findings": [asdict(finding) for finding in findings(checkpoint, batches)],
+        "findings": [finding.as_json() for finding in findings(checkpoint, batches)],
     }
 
 
@@ -171,7 +171,12 @@ def operator_json(operator: OperatorView) -> dict[str, Any]:
 
 
 def _verdict(verdict: Rewindability) -> dict[str, Any]:
-    return {"possible": verdict.possible, "why_not": "; ".join(verdict.why_not) or None}
+    reasons = [reason.as_json() for reason in verdict.why_not]
+    return {
+        "possible": verdict.possible,
+        "why_not": "; ".join(reason.text for reason in verdict.why_not) or None,
+        "reasons": reasons,
+    }
 
 
 def instant(epoch_ms: int) -> str | None:

@@ -1,6 +1,6 @@
 """State as a checkpoint keeps it: whether a version of a store loads, and what is written down about an operator.
 
-Decides as Spark does: from the newest base at or below the version, then change by change (checkpoint-rewind.md, 2 and 4).
+Decides as Spark does: from the newest base at or below the version, then change by change (docs/internals/checkpoints.md).
 A base whose files are not all there is not replaced by an older one: Spark does not either.
 """
 
@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from anabranch.checkpoint import messages
 from anabranch.checkpoint.files import BASES, CHANGES, StateFile, StoreFiles
 from anabranch.checkpoint.logs import json_object
+from anabranch.errors import Reason
 
 # The ids that a version of a store may have by its commit; None: the commit is gone, any file of that version will do.
 IdsOf = Callable[[StoreFiles, int], frozenset[str] | None]
@@ -23,12 +25,12 @@ MOST_PARTITIONS = 100_000
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why a version does not load: the file, and what is the matter with it, in words."""
+    """Why a version does not load: the file, and what is wrong with it."""
 
     code: Literal["state-missing", "state-torn", "sst-missing", "no-base"]
     file: str
     version: int
-    what: str
+    what: Reason
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,9 @@ def _missing(store: StoreFiles, version: int, ids: frozenset[str] | None) -> Tro
     others = store.versions.get(version, ())
     if others and ids:
         named = " or ".join(sorted(f"{version}_{one}.*" if one else f"{version}.*" for one in ids))
-        what = f"version {version} is there as {others[0].name}, but commits/{version - 1} names {named}"
+        what = messages.VERSION_OTHER_ID(version=version, found=others[0].name, commit=version - 1, named=named)
     else:
-        what = f"version {version} has no file"
+        what = messages.VERSION_MISSING(version=version)
     return Trouble("state-missing", f"{store.directory}/{version}.*", version, what)
 
 
@@ -87,13 +89,13 @@ def _as_seen_from(version: int, store: StoreFiles, trouble: Trouble | None) -> T
     """A gap below a version that is there means that its changes have nothing to stand on."""
     if trouble is None or trouble.code != "state-missing" or (at := trouble.version) == version or store.versions.get(at):
         return trouble
-    what = f"version {at + 1} holds only changes, and version {at}, which they change, is gone"
+    what = messages.BASE_MISSING(version=at, after=at + 1)
     return Trouble("no-base", f"{store.directory}/{at}.*", at, what)
 
 
 def _torn(store: StoreFiles, file: StateFile) -> Trouble | None:
     if store.sizes.get(file.name, 0) == 0:
-        return Trouble("state-torn", store.path(file), file.version, f"{file.name} is empty")
+        return Trouble("state-torn", store.path(file), file.version, messages.FILE_EMPTY(name=file.name))
     return None
 
 
@@ -101,17 +103,15 @@ def _zip_trouble(store: StoreFiles, file: StateFile, zip_text: ZipText) -> Troub
     text = zip_text(store.path(file))
     named = parse_zip_metadata(text) if text is not None else None
     if named is None:
-        return Trouble(
-            "state-torn", store.path(file), file.version, f"{file.name} is no whole zip with a list of its files in it"
-        )
+        return Trouble("state-torn", store.path(file), file.version, messages.ZIP_TORN(name=file.name))
     for folder, held, wanted in (("SSTs", store.ssts, named[0]), ("logs", store.logs, named[1])):
         for name, size in wanted.items():
             if name not in held:
                 path = f"{store.directory}/{folder}/{name}"
-                return Trouble("sst-missing", path, file.version, f"{file.name} names {folder}/{name}, which is gone")
+                return Trouble("sst-missing", path, file.version, messages.ZIP_LACKS(name=file.name, needed=f"{folder}/{name}"))
             if size >= 0 and held[name] >= 0 and held[name] != size:
                 path = f"{store.directory}/{folder}/{name}"
-                what = f"{file.name} names {folder}/{name} with {size} bytes, it has {held[name]}"
+                what = messages.ZIP_SIZE(name=file.name, needed=f"{folder}/{name}", wanted=size, found=held[name])
                 return Trouble("state-torn", path, file.version, what)
     return None
 

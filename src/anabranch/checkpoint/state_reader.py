@@ -1,14 +1,50 @@
-"""Keys and values of a query's state, after a batch, by Spark's own state reader. Any checkpoint that this Spark can read."""
+"""Keys and values of a query's state after a batch, by Spark's own state reader. Any checkpoint that this Spark can read."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
+from anabranch.checkpoint import messages
+from anabranch.checkpoint.checkpoint import Checkpoint
+from anabranch.text.exceptions import summary_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+    from anabranch.pipeline.definition import Pipeline
+
+
+def check_batch_has_state(checkpoint: Checkpoint, batch: int | None) -> int:
+    """The batch after which the state is read: the newest that is committed, unless another is asked for."""
+    if not checkpoint.operators:
+        raise messages.NO_STATE()
+    newest = checkpoint.commits.newest
+    if newest is None:
+        raise messages.NO_COMMIT()
+    wanted = newest if batch is None else batch
+    for operator in checkpoint.operators:
+        for store in operator.stores:
+            if (trouble := checkpoint.state_trouble(store, wanted + 1)) is not None:
+                what = messages.IN_STORE(store=store.label, what=trouble.what)
+                raise messages.STATE_UNREADABLE(batch=wanted, what=what)
+    return wanted
+
+
+def state_rows(
+    spark: SparkSession, checkpoint: str, pipeline: Pipeline | None, batch: int, log_file: str
+) -> Iterator[Mapping[str, Any]]:
+    """The state as rows for people: one for each key, or as the pipeline unpacks its own."""
+    try:
+        for entry in read_state(spark, checkpoint, batch):
+            if pipeline is not None and pipeline.unpack_state is not None:
+                yield from pipeline.unpack_state(entry.value)
+            else:
+                yield asdict(entry)
+    except Exception as error:
+        raise messages.STATE_READER_FAILED(reason=summary_of(str(error)), log=log_file) from None
 
 
 @dataclass(frozen=True)
@@ -22,7 +58,7 @@ class Entry:
 
 def read_state(spark: SparkSession, checkpoint: str, batch: int) -> Iterator[Entry]:
     """The state after this batch."""
-    # The reader needs the coordinator of state stores, which the manager of streaming queries starts when it is first called.
+    # The reader needs the coordinator of state stores, which the query manager starts when it is first called.
     spark.streams.resetTerminated()
     for operator in _operators(spark, checkpoint):
         for store, options in _stores(operator):
@@ -52,6 +88,8 @@ def _stores(operator: Row) -> Iterator[tuple[str, dict[str, str]]]:
 
 def _entries(operator: int, store: str, frame: DataFrame) -> Iterator[Entry]:
     """A list or a map of transformWithState has columns of its own; all that is not the key is the value."""
+    from pyspark.sql import functions as F
+
     values = [name for name in frame.columns if name not in ("partition_id", "key", "change_type", "batch_id")]
     value = F.to_json(F.struct(*values)) if values != ["value"] else F.to_json("value")
     for row in frame.select(F.to_json("key"), value).toLocalIterator():

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli.output import cli_of, write_json, write_line
+from anabranch.cli.output import AsJson, cli_of, write_json, write_line
 
 app = typer.Typer(help="A real Kafka broker (KRaft, one node, loopback) for this project.", no_args_is_help=True)
 
@@ -20,16 +20,11 @@ def start(
 
     Example: anabranch broker start --port 0
     """
-    from anabranch.kafka.embedded.broker import start_broker
-    from anabranch.spark.jars import ensure_jars
+    from anabranch.project import broker
 
     cli = cli_of(context)
-    project = cli.project()
-    with cli.counting("Fetching Kafka's jars") as count:
-        jars = ensure_jars("broker", project.ivy_settings, count)
-    with cli.busy("Starting Kafka"):
-        broker, started = start_broker(project.broker_dir, project.settings.broker.port if port is None else port, jars)
-    cli.say(f"{'Kafka answers' if started else 'Kafka runs already'} on {broker.address} (process {broker.mark.pid}).")
+    running, started = broker.start(cli.project(), port, cli)
+    cli.say(f"{'Kafka answers' if started else 'Kafka runs already'} on {running.address} (process {running.mark.pid}).")
 
 
 @app.command()
@@ -38,35 +33,28 @@ def stop(context: typer.Context) -> None:
 
     Example: anabranch broker stop
     """
-    from anabranch.kafka.embedded.broker import stop_broker
+    from anabranch.project import broker
 
     cli = cli_of(context)
     with cli.busy("Stopping Kafka"):
-        broker = stop_broker(cli.project().broker_dir)
-    cli.say("Kafka has stopped." if broker else "No broker of this project runs.")
+        stopped = broker.stop(cli.project())
+    cli.say("Kafka has stopped." if stopped else "No broker of this project runs.")
 
 
 @app.command()
-def status(context: typer.Context, as_json: Annotated[bool, typer.Option("--json")] = False) -> None:
+def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Is the broker running, and where? Exit 0 if it answers, 1 if not.
 
     Example: anabranch broker status --json
     """
-    from anabranch.kafka.admin import ANSWER_TIMEOUT_S, answers
-    from anabranch.kafka.embedded.broker import find_broker
+    from anabranch.project import broker
 
-    broker = find_broker(cli_of(context).project().broker_dir)
-    running = broker is not None and answers(broker.address, ANSWER_TIMEOUT_S)
+    found, answers = broker.find(cli_of(context).project())
     if as_json:
-        write_json(
-            {
-                "running": running,
-                "address": broker.address if broker else None,
-                "pid": broker.mark.pid if broker else None,
-            }
-        )
-    elif broker is None:
+        address, pid = (found.address, found.mark.pid) if found else (None, None)
+        write_json({"running": answers, "address": address, "pid": pid})
+    elif found is None:
         write_line("not running")
     else:
-        write_line(f"{'running' if running else 'does not answer'} on {broker.address}, process {broker.mark.pid}")
-    raise typer.Exit(0 if running else 1)
+        write_line(f"{'running' if answers else 'does not answer'} on {found.address}, process {found.mark.pid}")
+    raise typer.Exit(0 if answers else 1)

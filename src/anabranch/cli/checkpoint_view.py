@@ -25,7 +25,7 @@ from anabranch.cli.output import write_line, write_table
 from anabranch.text.durations import format_duration
 from anabranch.text.sizes import human_bytes
 
-# A screen's worth; reading them takes no time.
+# What fits on a screen; reading them takes no time.
 NEWEST = 20
 # More of a kind are counted, not listed: a deleted directory leaves thousands of checksums behind.
 _MOST_OF_A_KIND = 5
@@ -33,20 +33,20 @@ _MOST_PARTITIONS = 4
 _WIDTH = 100
 
 
-def write_checkpoint(checkpoint: Checkpoint, held: RetainedOffsets | None = None, *, every: bool) -> None:
+def write_checkpoint(checkpoint: Checkpoint, retained: RetainedOffsets | None = None, *, every: bool) -> None:
     shown = checkpoint.batches if every else checkpoint.batches[-NEWEST:]
     _write(checkpoint.path, _about(checkpoint), "")
     if shown:
         columns = ("batch", "planned", "watermark", "committed", "rows", "read", "rewind")
-        write_table(columns, [_batch_row(view_batch(checkpoint, batch, held)) for batch in shown])
+        write_table(columns, [_batch_row(view_batch(checkpoint, batch, retained)) for batch in shown])
         if len(shown) < len(checkpoint.batches):
             older = len(checkpoint.batches) - len(shown)
             _write(f"... and {older:,} older, from {checkpoint.batches[0]}: --all shows them.")
     else:
-        _write("No batch was planned here yet.")
+        _write("No batch has been planned yet.")
     _write("")
     _write_operators(checkpoint)
-    _write(_horizon(checkpoint, held), "")
+    _write(_horizon(checkpoint, retained), "")
     _write_findings(findings(checkpoint, None if every else shown), every)
 
 
@@ -73,10 +73,10 @@ def _rewind(replay: Rewindability, replan: Rewindability) -> str:
     if replay.possible and replan.possible:
         return "replay, replan"
     if replay.possible:
-        return f"replay (no replan: {replan.why_not[0]})"
+        return f"replay (no replan: {replan.why_not[0].text})"
     if replan.possible:
-        return f"replan (no replay: {replay.why_not[0]})"
-    return f"no: {replay.why_not[0]}"
+        return f"replan (no replay: {replay.why_not[0].text})"
+    return f"no: {replay.why_not[0].text}"
 
 
 def _read(source: SourceRange) -> str:
@@ -85,9 +85,9 @@ def _read(source: SourceRange) -> str:
             return "  ".join(_topics(source.start or {}, source.end or {}))
         case "file":
             first, last = source.start, source.end
-            return f"files: log {_plain(first)} -> {_plain(last)}" if first != last else f"files: nothing after log {last}"
+            return f"files: log {_as_text(first)} -> {_as_text(last)}" if first != last else f"files: nothing after log {last}"
         case _:
-            return f"{source.kind}: {_plain(source.start)} -> {_plain(source.end)}"
+            return f"{source.kind}: {_as_text(source.start)} -> {_as_text(source.end)}"
 
 
 def _topics(start: dict[str, dict[str, int]], end: dict[str, dict[str, int]]) -> Iterator[str]:
@@ -98,7 +98,7 @@ def _topics(start: dict[str, dict[str, int]], end: dict[str, dict[str, int]]) ->
         yield f"{topic} " + " ".join(parts[:_MOST_PARTITIONS]) + more
 
 
-def _plain(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return "?" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -118,36 +118,40 @@ def _operator_row(operator: OperatorView) -> tuple[str, ...]:
     return (str(operator.id), operator.name or "?", operator.provider, stores, *counts)
 
 
-def _horizon(checkpoint: Checkpoint, held: RetainedOffsets | None) -> str:
-    horizon = view_horizon(checkpoint, held)
+def _horizon(checkpoint: Checkpoint, retained: RetainedOffsets | None) -> str:
+    horizon = view_horizon(checkpoint, retained)
     if horizon is None:
         return "No batch can be rewound to." if checkpoint.batches else "There is nothing to rewind."
     when = f", planned {horizon.planned_at}" if horizon.planned_at else ""
     span = f", {format_duration(horizon.span_ms / 1000)} before the newest" if horizon.span_ms else ""
     size = f"; the state kept for it takes {human_bytes(horizon.state_bytes)}" if checkpoint.operators else ""
-    source = "Kafka still has its data" if held else "Whether the source still has its data is not in here"
-    return f"One can go back to batch {horizon.batch}{when}{span}{size}. {source}."
+    source = "Kafka retains its data" if retained else "Source retention was not checked"
+    return f"Oldest batch you can rewind to: {horizon.batch}{when}{span}{size}. {source}."
 
 
 def _write_findings(found: Sequence[Finding], every: bool) -> None:
     if not found:
-        where = "" if every else ", in the newest batches (--all looks at every one)"
-        _write(f"Nothing is wrong with it{where}.")
+        where = "" if every else " in the newest batches (--all reads every one)"
+        _write(f"No findings{where}.")
         return
     _write(f"{len(found):,} finding{'s' if len(found) > 1 else ''}:")
     counts: dict[str, int] = {}
     for finding in found:
         counts[finding.code] = counts.get(finding.code, 0) + 1
         if every or counts[finding.code] <= _MOST_OF_A_KIND:
-            _write(f"  {finding.file} [{finding.code}]: {finding.what}.", f"    -> {finding.remedy}")
+            _write(f"  {finding.file} [{finding.code}]: {finding.reason.text}.", f"    -> {finding.remedy}")
     for code, count in counts.items():
         if not every and count > _MOST_OF_A_KIND:
             _write(f"  ... and {count - _MOST_OF_A_KIND:,} more [{code}]: --all shows them.")
 
 
-def write_batch(checkpoint: Checkpoint, batch: int, held: RetainedOffsets | None = None) -> None:
+def write_batch(checkpoint: Checkpoint, batch: int, retained: RetainedOffsets | None = None) -> None:
     """One batch in full."""
-    view, entry, commit = view_batch(checkpoint, batch, held), checkpoint.offset_entry(batch), checkpoint.commit_entry(batch)
+    view, entry, commit = (
+        view_batch(checkpoint, batch, retained),
+        checkpoint.offset_entry(batch),
+        checkpoint.commit_entry(batch),
+    )
     after = instant(commit.next_watermark_ms) if commit else None
     _write(f"batch {batch} of {checkpoint.path}")
     _write(f"planned    {view.planned_at or '?'}", f"committed  {'yes' if view.committed else 'no'}")
@@ -157,7 +161,7 @@ def write_batch(checkpoint: Checkpoint, batch: int, held: RetainedOffsets | None
         _write(f"source {place}: {source.kind}{rows}", *(f"  {line}" for line in _in_full(source)))
     for name, verdict in (("replay", view.replay), ("replan", view.replan)):
         _write(f"{name:<9}  {'possible' if verdict.possible else 'not possible'}")
-        _write(*(f"  {line}" for line in (*verdict.why_not, *verdict.notes)))
+        _write(*(f"  {reason.text}" for reason in (*verdict.why_not, *verdict.notes)))
     for operator in checkpoint.operators:
         for store in operator.stores:
             kept = ", ".join(file.name for file in store.versions.get(batch, ())) or "no file"
@@ -171,13 +175,13 @@ def write_state(batch: int, rows: Sequence[Mapping[str, Any]], *, has_more: bool
     if not rows:
         _write(f"After batch {batch} the state is empty.")
         return
-    write_table(list(rows[0]), [[_cut(_plain(value)) for value in row.values()] for row in rows])
+    write_table(list(rows[0]), [[_cut(_as_text(value)) for value in row.values()] for row in rows])
     _write("", f"State after batch {batch}" + (f": the first {len(rows):,} rows, --limit shows more." if has_more else "."))
 
 
 def _in_full(source: SourceRange) -> Iterator[str]:
     if source.kind != "kafka":
-        yield f"{_plain(source.start)} -> {_plain(source.end)}"
+        yield f"{_as_text(source.start)} -> {_as_text(source.end)}"
         return
     for topic, ends in (source.end or {}).items():
         starts = (source.start or {}).get(topic, {})

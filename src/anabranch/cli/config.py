@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
-from anabranch.cli.output import cli_of, write_json, write_table
+from anabranch.cli.output import AsJson, cli_of, write_json, write_table
 
 
-def config(context: typer.Context, as_json: Annotated[bool, typer.Option("--json")] = False) -> None:
+def config(context: typer.Context, as_json: AsJson = False) -> None:
     """Show the settings in force, and where each comes from. Secrets are hidden.
 
     Example: anabranch config

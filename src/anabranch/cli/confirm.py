@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import typer
 
-from anabranch.cli.output import write_json, write_line
-from anabranch.errors import Misused, Refused
+from anabranch.cli import messages
+from anabranch.cli.output import write_json, write_lines
 
-AsJson = Annotated[bool, typer.Option("--json", help="The plan as JSON.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Go on without asking.")]
+PlanAsJson = Annotated[bool, typer.Option("--json", help="The plan as JSON.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Apply without asking.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan, change nothing.")]
 
 
-def show(lines: Iterable[str], plan: dict[str, Any], as_json: bool) -> None:
+def show(lines: Iterable[str], plan: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         write_json(plan)
     else:
-        for line in lines:
-            write_line(line)
+        write_lines(lines)
 
 
 def check_answer(yes: bool, dry_run: bool) -> None:
     if yes and dry_run:
-        raise Misused("--yes and --dry-run contradict each other.", "give one of them")
+        raise messages.CONTRADICTION()
     if not (yes or dry_run or sys.stdin.isatty()):
-        raise Misused("without a terminal nobody can be asked.", "--dry-run shows the plan", "--yes goes on")
+        raise messages.CANNOT_PROMPT()
 
 
 def confirm(yes: bool, question: str) -> None:
     if not yes and not typer.confirm(question, err=True):
-        raise Refused("nothing was changed.")
+        raise messages.DECLINED()

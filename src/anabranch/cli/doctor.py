@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
 
 import typer
 
-from anabranch.cli.output import cli_of, write_json, write_line
+from anabranch.cli.output import AsJson, cli_of, write_json, write_line
 
 _MARKS = {"ok": "ok  ", "slow": "note", "bad": "BAD "}
 
 
-def doctor(context: typer.Context, as_json: Annotated[bool, typer.Option("--json")] = False) -> None:
-    """Is this machine ready: Python, Java, memory, disk, jars, ports, Kafka. Every finding with its remedy.
+def doctor(context: typer.Context, as_json: AsJson = False) -> None:
+    """Is this machine ready: Python, Java, memory, disk, jars, ports, Kafka. Every result with its remedy.
 
     Example: anabranch doctor
     """
-    from anabranch.project.kafka_checks import examine_all
+    from anabranch.project.doctor import run_checks
 
     cli = cli_of(context)
-    with cli.busy("Looking around"):
-        findings = examine_all(cli.project())
+    with cli.busy("Checking this machine"):
+        results = run_checks(cli.project())
     if as_json:
-        write_json([asdict(finding) for finding in findings])
+        write_json([asdict(result) for result in results])
     else:
-        for finding in findings:
-            write_line(f"{_MARKS[finding.level]}  {finding.check}: {finding.fact}")
-            if finding.remedy and finding.level != "ok":
-                write_line(f"      -> {finding.remedy}")
-    raise typer.Exit(1 if any(finding.level == "bad" for finding in findings) else 0)
+        for result in results:
+            write_line(f"{_MARKS[result.level]}  {result.check}: {result.fact}")
+            if result.remedy and result.level != "ok":
+                write_line(f"      -> {result.remedy}")
+    raise typer.Exit(1 if any(result.level == "bad" for result in results) else 0)

@@ -14,9 +14,10 @@ import typer
 from anabranch.cli.output import Cli, cli_of, stderr, write_json
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from anabranch.generator.sender import Progress, Sent
+    from anabranch.generator.pace import Pace
+    from anabranch.generator.recipe import Recipe
+    from anabranch.generator.sender import SendProgress, Sent
+    from anabranch.project.project import Project
 
 _LINE_EVERY_S = 10.0
 Share = Annotated[str, typer.Option(metavar="5%")]
@@ -47,47 +48,50 @@ def generate(
 
     Example: anabranch generate --seed 7 --count 1000 --late 5% --bad 1% --ledger ledger.jsonl
     """
-    from anabranch.generator.ledger import Ledger
-    from anabranch.generator.pace import Pace
-    from anabranch.generator.recipe import DEFAULT_START, Recipe, parse_share
-    from anabranch.generator.send import send
-    from anabranch.generator.visits import visits
-    from anabranch.kafka.admin import Topics
-    from anabranch.project.cluster import kafka_of
-    from anabranch.text.durations import parse_duration_s
+    from anabranch.generator.recipe import parse_share
 
     cli = cli_of(context)
     project = cli.project()
-    recipe = Recipe(
-        seed=seed,
-        start=_start(start, project.settings.timezone) if start else DEFAULT_START,
-        spacing_s=parse_duration_s(spacing),
-        visitors=visitors,
-        late=parse_share(late),
-        out_of_order=parse_share(out_of_order),
-        duplicate=parse_share(duplicate),
-        bad=parse_share(bad),
-        future=parse_share(future),
-    )
+    names = ("late", "out_of_order", "duplicate", "bad", "future")
+    shares = dict(zip(names, map(parse_share, (late, out_of_order, duplicate, bad, future)), strict=True))
+    recipe = _recipe(seed, start, spacing, visitors, shares, project.settings.timezone)
+    pace = _pace(rate, count, duration, allow_future)
+    _report(cli, _send(cli, project, topic, recipe, pace, ledger), topic, as_json)
+
+
+def _recipe(seed: int, start: str | None, spacing: str, visitors: int, shares: dict[str, float], zone: str) -> Recipe:
+    from datetime import UTC, datetime
+
+    from anabranch.generator.recipe import DEFAULT_START, Recipe
+    from anabranch.text.durations import parse_duration_s
+    from anabranch.text.instants import parse_instant
+
+    begin = DEFAULT_START
+    if start is not None:
+        begin = datetime.now(UTC) if start == "now" else parse_instant(start, zone)
+    return Recipe(seed=seed, start=begin, spacing_s=parse_duration_s(spacing), visitors=visitors, **shares)
+
+
+def _pace(rate: float | None, count: int | None, duration: str | None, allow_future: bool) -> Pace:
+    from anabranch.generator.pace import Pace
+    from anabranch.text.durations import parse_duration_s
+
     duration_s = parse_duration_s(duration) if duration else None
-    pace = Pace(rate_per_s=rate, count=count, duration_s=duration_s, allow_future=allow_future)
-    properties = kafka_of(project).for_python
-    # Says what is wrong with Kafka, or with the name, in the words of the other commands.
-    Topics(properties).find(topic)
+    return Pace(rate_per_s=rate, count=count, duration_s=duration_s, allow_future=allow_future)
+
+
+def _send(cli: Cli, project: Project, topic: str, recipe: Recipe, pace: Pace, ledger: Path | None) -> Sent:
+    from anabranch.generator.ledger import Ledger
+    from anabranch.generator.send import send
+    from anabranch.generator.visits import visits
+    from anabranch.project.cluster import cluster_of
+
     stop = Event()
     signal.signal(signal.SIGINT, lambda _number, _frame: stop.set())
     signal.signal(signal.SIGTERM, lambda _number, _frame: stop.set())
-    with Ledger(ledger) if ledger else nullcontext() as book, _showing(cli, count) as show:
-        sent = send(properties, topic, visits(recipe), pace=pace, ledger=book, progress=show, stop=stop)
-    _report(cli, sent, topic, as_json)
-
-
-def _start(text: str, zone: str) -> datetime:
-    from datetime import UTC, datetime
-
-    from anabranch.text.instants import parse_instant
-
-    return datetime.now(UTC) if text == "now" else parse_instant(text, zone)
+    with Ledger(ledger) if ledger else nullcontext() as book, _showing(cli, pace.count) as show:
+        properties = cluster_of(project).for_python
+        return send(properties, topic, visits(recipe), pace=pace, ledger=book, progress=show, stop=stop)
 
 
 def _report(cli: Cli, sent: Sent, topic: str, as_json: bool) -> None:
@@ -110,15 +114,14 @@ def _report(cli: Cli, sent: Sent, topic: str, as_json: bool) -> None:
 
 
 @contextmanager
-def _showing(cli: Cli, count: int | None) -> Iterator[Callable[[Progress], None]]:
+def _showing(cli: Cli, count: int | None) -> Iterator[Callable[[SendProgress], None]]:
     """A bar on a terminal, one line every ten seconds elsewhere."""
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = stderr()
     said_at_s = 0.0
 
-    with Bar(
+    with Progress(
         *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()),
         console=console,
         disable=cli.quiet or not console.is_terminal,
@@ -126,20 +129,20 @@ def _showing(cli: Cli, count: int | None) -> Iterator[Callable[[Progress], None]
     ) as bar:
         task = bar.add_task("sending", total=count)
 
-        def show(progress: Progress) -> None:
+        def show(progress: SendProgress) -> None:
             nonlocal said_at_s
-            words = _words(progress)
-            bar.update(task, completed=progress.acknowledged, description=words)
+            text = _describe(progress)
+            bar.update(task, completed=progress.acknowledged, description=text)
             if not console.is_terminal and progress.elapsed_s - said_at_s >= _LINE_EVERY_S:
                 said_at_s = progress.elapsed_s
-                cli.say(f"{progress.acknowledged:,} acknowledged: {words}")
+                cli.say(f"{progress.acknowledged:,} acknowledged: {text}")
 
         yield show
 
 
-def _words(progress: Progress) -> str:
+def _describe(progress: SendProgress) -> str:
     rate = progress.acknowledged / progress.elapsed_s if progress.elapsed_s else 0.0
-    words = f"{rate:,.0f} a second"
+    text = f"{rate:,.0f} a second"
     if progress.holding_back:
-        words += ", the event clock waits for the real one (--allow-future)"
-    return f"{words}, {progress.trouble}" if progress.trouble else words
+        text += ", the event clock waits for the real one (--allow-future)"
+    return f"{text}, {progress.trouble}" if progress.trouble else text

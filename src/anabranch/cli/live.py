@@ -1,4 +1,4 @@
-"""The face of a run: what pipelines print, and one live line for each of them that neither hides nor tears it.
+"""The UI of a run: what pipelines print, and one live line for each of them that neither hides nor interrupts it.
 
 On a terminal both go through one rich console. Redirected, stdout carries the pipelines' lines alone, whole.
 """
@@ -16,6 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from anabranch.cli.output import Cli, stderr
+from anabranch.errors import Reason
 from anabranch.streaming.run_progress import RunProgress
 
 # Off a terminal: a line now and then, and when a state changes or a pipeline has caught up, but not for every batch.
@@ -23,7 +24,7 @@ _PLAIN_LINE_S = 10.0
 _CHANGE_LINE_S = 1.0
 
 
-class RunFace:
+class LiveRun:
     def __init__(self, cli: Cli) -> None:
         self._cli = cli
         self._lock = Lock()
@@ -32,8 +33,8 @@ class RunFace:
         self._said_at_s = 0.0
         self._said: Sequence[tuple[str, str, bool]] = []
 
-    def say(self, text: str) -> None:
-        self._cli.say(text)
+    def tell(self, reason: Reason) -> None:
+        self._cli.tell(reason)
 
     def busy(self, what: str) -> AbstractContextManager[None]:
         return self._cli.busy(what)
@@ -49,37 +50,37 @@ class RunFace:
                 sys.stdout.write(lines)
                 sys.stdout.flush()
 
-    def show(self, views: Sequence[RunProgress]) -> None:
+    def show(self, pipelines: Sequence[RunProgress]) -> None:
         if self._cli.quiet:
             return
         if self._console.is_terminal:
-            self._show_live(views)
+            self._show_live(pipelines)
         else:
-            self._show_plain(views)
+            self._show_plain(pipelines)
 
     def end(self) -> None:
         if self._live is not None:
             self._live.stop()
 
-    def _show_live(self, views: Sequence[RunProgress]) -> None:
+    def _show_live(self, pipelines: Sequence[RunProgress]) -> None:
         if self._live is None:
             # Redirection off: with it rich would swallow a stdout that goes to a file.
             self._live = Live(console=self._console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
             self._live.start()
         with self._lock:
             self._live.update(
-                Text("\n".join(view.describe() for view in views), style="dim", overflow="ellipsis", no_wrap=True),
+                Text("\n".join(progress.describe() for progress in pipelines), style="dim", overflow="ellipsis", no_wrap=True),
                 refresh=True,
             )
 
-    def _show_plain(self, views: Sequence[RunProgress]) -> None:
-        states = [(view.state, view.note, view.lag == 0) for view in views]
+    def _show_plain(self, pipelines: Sequence[RunProgress]) -> None:
+        states = [(progress.state, progress.note, progress.lag == 0) for progress in pipelines]
         passed_s = monotonic() - self._said_at_s
         changed = [i for i, state in enumerate(states) if i >= len(self._said) or state != self._said[i]]
         moved = any(i >= len(self._said) or states[i][:2] != self._said[i][:2] for i in changed)
         if not (moved or passed_s >= _PLAIN_LINE_S or (changed and passed_s >= _CHANGE_LINE_S)):
             return
-        for i, view in enumerate(views):
+        for i, progress in enumerate(pipelines):
             if passed_s >= _PLAIN_LINE_S or i in changed:
-                self._cli.say(view.describe())
+                self._cli.say(progress.describe())
         self._said, self._said_at_s = states, monotonic()

@@ -1,4 +1,4 @@
-"""The door: parses the command, runs it, and turns what goes wrong into a fact, a way out and an exit code."""
+"""The entry point: parses the command, runs it, and turns errors into a message, a remedy and an exit code."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ import typer
 import typer.exceptions
 
 import anabranch
-from anabranch.cli import (
-    broker,
-    checkpoint,
-    config,
-    doctor,
-    generate,
-    lake,
-    operations,
-    records,
-    rewind,
-    run,
-    status,
-    topics,
-)
+from anabranch.cli import broker, lake, messages, topics
+from anabranch.cli.checkpoint import checkpoint
+from anabranch.cli.config import config
+from anabranch.cli.consume import consume
 from anabranch.cli.demo.story import demo
-from anabranch.cli.output import Cli, write_line
-from anabranch.errors import AnabranchError, Failed
-from anabranch.text.escape import escape_lines
+from anabranch.cli.doctor import doctor
+from anabranch.cli.generate import generate
+from anabranch.cli.operations import operations
+from anabranch.cli.output import Cli, write_error, write_line
+from anabranch.cli.pipelines import pipelines
+from anabranch.cli.problems import problems
+from anabranch.cli.produce import produce
+from anabranch.cli.reprocess import reprocess
+from anabranch.cli.resume import resume
+from anabranch.cli.rewind import rewind
+from anabranch.cli.run import run
+from anabranch.cli.setup import setup
+from anabranch.cli.status import status
+from anabranch.cli.stop import stop
+from anabranch.cli.undo import undo
+from anabranch.errors import AnabranchError
 
 app = typer.Typer(
     help=anabranch.__doc__,
@@ -39,26 +42,28 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+# In the order in which they are listed.
 app.command()(demo)
-app.command()(doctor.doctor)
+app.command()(doctor)
+app.command()(setup)
 app.add_typer(broker.app, name="broker")
-app.command()(generate.generate)
+app.command()(generate)
 app.add_typer(topics.app, name="topics")
-app.command()(records.produce)
-app.command()(records.consume)
-app.command()(status.pipelines)
-app.command()(run.run)
-app.command()(run.stop)
-app.command()(status.status)
-app.command()(checkpoint.checkpoint)
-app.command()(rewind.rewind)
-app.command()(operations.reprocess)
-app.command()(operations.operations)
-app.command()(rewind.undo)
-app.command()(operations.resume)
-app.command()(lake.problems)
+app.command()(produce)
+app.command()(consume)
+app.command()(pipelines)
+app.command()(run)
+app.command()(stop)
+app.command()(status)
+app.command()(checkpoint)
+app.command()(rewind)
+app.command()(reprocess)
+app.command()(operations)
+app.command()(undo)
+app.command()(resume)
+app.command()(problems)
 app.add_typer(lake.app, name="lake")
-app.command()(config.config)
+app.command()(config)
 
 
 def _version(asked: bool) -> None:
@@ -84,7 +89,6 @@ def main() -> None:
 
 
 def run_command(arguments: list[str]) -> int:
-    debug = "--debug" in arguments
     try:
         code = app(arguments, prog_name="anabranch", standalone_mode=False)
         sys.stdout.flush()
@@ -92,46 +96,38 @@ def run_command(arguments: list[str]) -> int:
     except typer.exceptions.TyperException as error:
         error.show()  # type: ignore[attr-defined]
         return error.exit_code
-    except AnabranchError as error:
-        if debug:
-            traceback.print_exc()
-        return _tell(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         return 130
     except BrokenPipeError:
-        # Whoever read our output has enough of it (`| head`); Python must not complain at its exit either.
+        # The reader of our output has closed it (`| head`); Python must not complain at its exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        if debug:
+        if "--debug" in arguments:
             traceback.print_exc()
-        if isinstance(error, OSError) and error.errno in _ROOM_OR_RIGHT:
-            return _tell(str(_of_the_system(error)), Failed.exit_code)
-        fact = f"something unforeseen happened: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-        return _tell(f"{fact}\n  -> the same command with --debug shows where", 1)
+        known = error if isinstance(error, AnabranchError) else _unexpected(error)
+        write_error(known, as_json="--json" in arguments)
+        return known.exit_code
 
 
-# What the system may refuse to anybody who writes, and what helps.
-_NO_ROOM, _NO_RIGHT = "make room on that disk", "see that you may write there"
-_ROOM_OR_RIGHT = {
-    errno.ENOSPC: _NO_ROOM, errno.EDQUOT: _NO_ROOM,
-    errno.EACCES: _NO_RIGHT, errno.EPERM: _NO_RIGHT, errno.EROFS: _NO_RIGHT,
+# What the system may refuse to any writer, and what helps.
+_NO_SPACE, _NO_PERMISSION = "free space on that disk", "check that you may write there"
+_REMEDIES = {
+    errno.ENOSPC: _NO_SPACE, errno.EDQUOT: _NO_SPACE,
+    errno.EACCES: _NO_PERMISSION, errno.EPERM: _NO_PERMISSION, errno.EROFS: _NO_PERMISSION,
 }  # fmt: skip
 
 
-def _of_the_system(error: OSError) -> Failed:
-    where = f": {error.filename}" if error.filename else ""
-    again = "then the same command again; what was begun and is not finished: anabranch operations"
-    return Failed(f"{error.strerror}{where}.", _ROOM_OR_RIGHT[error.errno or 0], again)
-
-
-def _tell(text: str, code: int) -> int:
-    sys.stderr.write(f"{escape_lines(text)}\n")
-    return code
+def _unexpected(error: Exception) -> AnabranchError:
+    if isinstance(error, OSError) and error.errno in _REMEDIES:
+        where = f": {error.filename}" if error.filename else ""
+        return messages.SYSTEM_REFUSED(reason=error.strerror, where=where, remedy=_REMEDIES[error.errno])
+    text = str(error).splitlines()[0] if str(error) else ""
+    return messages.UNEXPECTED(kind=type(error).__name__, text=text)
 
 
 def hoist_global_options(arguments: list[str]) -> list[str]:
-    """The options of all commands may stand anywhere: those behind the command are moved in front of it."""
+    """Global options may be given anywhere: those behind the command are moved in front of it."""
     front: list[str] = []
     rest: list[str] = []
     waiting = iter(arguments)

@@ -1,19 +1,20 @@
-"""What a person sees: data on stdout, talk on stderr, progress on whatever takes more than a second.
+"""What a person sees: data on stdout, messages on stderr, progress on everything that takes more than a second.
 
-Whatever is written goes through here, and is made harmless here: names, keys and values may come from anybody.
+Everything that is written goes through here, and control characters are escaped here: names, keys and values may be hostile.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
+from anabranch.errors import AnabranchError, Reason
 from anabranch.text.escape import escape_control_chars, escape_lines, escaped_json
 
 if TYPE_CHECKING:
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
 
     from anabranch.project.project import Project
 
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON on stdout.")]
+
 
 class Count(Protocol):
-    """Takes how much is done, of how much, and what else there is to say of it."""
+    """Takes how much is done, of how much, and what else there is to say about it."""
 
     def __call__(self, done: int, total: int, note: str = "") -> None: ...
 
@@ -39,15 +42,22 @@ class Cli:
     def project(self, options: dict[str, Any] | None = None) -> Project:
         from anabranch.project.project import open_project
 
-        return open_project(self.directory, options)
+        return open_project(self.directory, self.tell, options)
 
     def say(self, text: str) -> None:
         if not self.quiet:
             stderr().print(escape_lines(text), highlight=False, markup=False, soft_wrap=True)
 
+    def say_all(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.say(line)
+
+    def tell(self, reason: Reason) -> None:
+        self.say(f"{reason.text}.")
+
     @contextmanager
     def busy(self, what: str) -> Iterator[None]:
-        """Shows that something goes on: a turning wheel on a terminal, one line elsewhere."""
+        """Shows that something is under way: a spinner on a terminal, one line elsewhere."""
         console = stderr()
         if self.quiet:
             yield
@@ -93,12 +103,29 @@ def stderr() -> Console:
     return Console(stderr=True)
 
 
+def write_error(error: AnabranchError, *, as_json: bool) -> None:
+    """On stderr for people; with --json also on stdout, for programs."""
+    if as_json:
+        about = {**error.reason.as_json(), "remedies": list(error.remedies), "exit_code": error.exit_code}
+        write_json({"error": about})
+    write_message(str(error))
+
+
+def write_message(text: str) -> None:
+    sys.stderr.write(f"{escape_lines(text)}\n")
+
+
 def write_json(value: object) -> None:
     sys.stdout.write(escaped_json(value, indent=2) + "\n")
 
 
 def write_line(text: str) -> None:
     sys.stdout.write(escape_control_chars(text) + "\n")
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        write_line(line)
 
 
 def write_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

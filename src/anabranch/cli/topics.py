@@ -2,51 +2,54 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch.cli.output import Cli, cli_of, write_json, write_table
+from anabranch.cli import messages
+from anabranch.cli.confirm import confirm
+from anabranch.cli.output import AsJson, Cli, cli_of, write_json, write_table
 
 if TYPE_CHECKING:
     from anabranch.checkpoint.offsets import OffsetRange
-    from anabranch.kafka.admin import Topics
+    from anabranch.project.cluster import KafkaAdmin
 
 app = typer.Typer(help="Kafka's topics.", invoke_without_command=True)
 
 
-def topics_of(cli: Cli) -> Topics:
-    from anabranch.project import cluster as kafka
+def connect(cli: Cli) -> KafkaAdmin:
+    from anabranch.project.cluster import admin_of
 
-    return kafka.topics_of(cli.project())
+    return admin_of(cli.project())
 
 
 @app.callback()
-def topics(context: typer.Context, as_json: Annotated[bool, typer.Option("--json")] = False) -> None:
-    """List the topics, with what each partition holds. Or create and delete one.
+def topics(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the topics, with the offsets that each partition retains. Or create and delete one.
 
     Example: anabranch topics
     """
     if context.invoked_subcommand is not None:
         return
-    kafka = topics_of(cli_of(context))
-    found = {topic.name: kafka.reach(topic.name) for topic in kafka.all()}
+    admin = connect(cli_of(context))
+    found = {topic.name: admin.offset_ranges(topic.name) for topic in admin.all()}
     if as_json:
         partitions = {
-            name: [{"partition": p, "earliest": held.earliest, "end": held.end} for p, held in reach.items()]
-            for name, reach in found.items()
+            name: [{"partition": p, "earliest": held.earliest, "end": held.end} for p, held in ranges.items()]
+            for name, ranges in found.items()
         }
         write_json([{"topic": name, "partitions": held} for name, held in partitions.items()])
         return
     rows = [
-        (name, str(len(reach)), f"{sum(held.end - held.earliest for held in reach.values()):,}", _ranges(reach))
-        for name, reach in found.items()
+        (name, str(len(ranges)), f"{sum(held.count for held in ranges.values()):,}", _ranges(ranges))
+        for name, ranges in found.items()
     ]
     write_table(("topic", "partitions", "records", "offsets"), rows)
 
 
-def _ranges(reach: dict[int, OffsetRange]) -> str:
-    return "  ".join(f"{partition}: {held.earliest}..{held.end}" for partition, held in reach.items())
+def _ranges(ranges: dict[int, OffsetRange]) -> str:
+    return "  ".join(f"{partition}: {held.earliest}..{held.end}" for partition, held in ranges.items())
 
 
 @app.command()
@@ -60,7 +63,7 @@ def create(
     Example: anabranch topics create visits --partitions 2
     """
     cli = cli_of(context)
-    topics_of(cli).create(name, partitions)
+    connect(cli).create(name, partitions)
     cli.say(f"Created topic {name} with {partitions} partition{'s' if partitions > 1 else ''}.")
 
 
@@ -70,17 +73,11 @@ def delete(context: typer.Context, name: str, yes: Annotated[bool, typer.Option(
 
     Example: anabranch topics delete visits_counter --yes
     """
-    import sys
-
-    from anabranch.errors import Misused, Refused
-
     cli = cli_of(context)
-    kafka = topics_of(cli)
-    records = sum(held.end - held.earliest for held in kafka.reach(name).values())
-    if not yes:
-        if not sys.stdin.isatty():
-            raise Misused(f"deleting {name} and its {records:,} records needs a yes.", f"anabranch topics delete {name} --yes")
-        if not typer.confirm(f"Delete topic {name} and its {records:,} records for good?", err=True):
-            raise Refused("nothing was deleted.")
-    kafka.delete(name)
+    admin = connect(cli)
+    records = sum(held.count for held in admin.offset_ranges(name).values())
+    if not yes and not sys.stdin.isatty():
+        raise messages.DELETE_NEEDS_YES(topic=name, records=records)
+    confirm(yes, f"Delete topic {name} and its {records:,} records for good?")
+    admin.delete(name)
     cli.say(f"Deleted topic {name} with {records:,} records.")

@@ -1,4 +1,4 @@
-"""The lake, seen without a JVM: rows, files, offsets, and the records with problems."""
+"""The lake, read without a JVM: rows, files, offsets, and the records with problems."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from anabranch.delta.table import ask, moment, open_table, readable, retry_on_conflict, text
-from anabranch.errors import Failed
+from anabranch.delta import messages
+from anabranch.delta.hours import PARTITIONS, hour_of_partition
+from anabranch.delta.table import moment, open_table, query, readable, retry_on_conflict, text
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class LakeState:
     rows: int
     files: int
     bytes: int
-    # Topic -> partition -> the half-open range of offsets that lies here.
+    # Topic -> partition -> the half-open range of offsets that it holds.
     offsets: dict[str, dict[int, tuple[int, int]]]
     newest_record: str | None
     newest_event: str | None
@@ -39,20 +40,21 @@ class Problem:
     value: bytes | None
 
 
-Visits = tuple[str, dict[int, tuple[int, int]]]
+# The lake's id; of each partition how many usable records, and the offset of the last one.
+RecordCounts = tuple[str, dict[int, tuple[int, int]]]
 
 
 def open_lake(path: Path, version: int | None = None) -> DeltaTable:
     table = open_table(path, version)
     if table is None:
-        raise Failed(f"there is no lake at {path} yet.", "anabranch run visits-lake")
+        raise messages.NO_LAKE(path=str(path), pipeline="visits-lake")
     return table
 
 
 def inspect_lake(path: Path) -> LakeState:
     table = open_lake(path)
     sizes = [int(file["size_bytes"]) for file in _files(table)]
-    parts = ask(
+    parts = query(
         table,
         """
         SELECT "topic", "partition", count(*) AS "rows", min("offset") AS "first", max("offset") AS "last",
@@ -87,7 +89,7 @@ def _iso(utc: datetime) -> str:
 def problem_counts(path: Path) -> dict[str, int]:
     """How many records have each problem, the most frequent first."""
     counted = 'SELECT "problem", count(*) AS "records" FROM held WHERE "problem" IS NOT NULL GROUP BY "problem"'
-    found = ask(open_lake(path), f'{counted} ORDER BY "records" DESC, "problem"')
+    found = query(open_lake(path), f'{counted} ORDER BY "records" DESC, "problem"')
     return {row["problem"]: row["records"] for row in found.to_pylist()}
 
 
@@ -95,7 +97,7 @@ def read_problems(path: Path, reason: str | None, limit: int) -> list[Problem]:
     wanted = "IS NOT NULL" if reason is None else f"= {text(reason)}"
     columns = '"problem", "topic", "partition", "offset", "record_time", "value"'
     order = '"topic", "partition", "offset"'
-    found = ask(open_lake(path), f'SELECT {columns} FROM held WHERE "problem" {wanted} ORDER BY {order} LIMIT {int(limit)}')
+    found = query(open_lake(path), f'SELECT {columns} FROM held WHERE "problem" {wanted} ORDER BY {order} LIMIT {int(limit)}')
     return [
         Problem(row["problem"], row["topic"], row["partition"], row["offset"], _iso(row["record_time"]), row["value"])
         for row in found.to_pylist()
@@ -104,7 +106,7 @@ def read_problems(path: Path, reason: str | None, limit: int) -> list[Problem]:
 
 @dataclass(frozen=True)
 class LakeFiles:
-    """What lies in some hours of the lake, or in none: those are the records without a usable time."""
+    """What is in some hours of the lake, and in none: those are the records without a usable time."""
 
     version: int
     files: int
@@ -126,11 +128,11 @@ def files_within(path: Path, first_hour: int, last_hour: int) -> LakeFiles:
     return LakeFiles(table.version(), len(wanted), by_hour, rows[None])
 
 
-def visits_within(path: Path, topic: str, start: datetime, end: datetime, version: int | None = None) -> Visits:
-    """The lake's id, and by partition how many usable visits of [start, end) it has, with the offset of the last one."""
+def records_within(path: Path, topic: str, start: datetime, end: datetime, version: int | None = None) -> RecordCounts:
+    """The usable records of [start, end)."""
     table = open_lake(path, version)
     within = f'"event_time" >= {moment(start)} AND "event_time" < {moment(end)}'
-    found = ask(
+    found = query(
         table,
         f"""
         SELECT "partition", count(*) AS "rows", max("offset") AS "last" FROM held
@@ -146,11 +148,7 @@ def _files(table: DeltaTable) -> list[dict[str, Any]]:
 
 
 def _hour(file: dict[str, Any]) -> int | None:
-    parts = [file[f"partition.{name}"] for name in ("year", "month", "day", "hour")]
-    if any(part is None for part in parts):
-        return None
-    year, month, day, hour = map(int, parts)
-    return year * 1_000_000 + month * 10_000 + day * 100 + hour
+    return hour_of_partition({name: file[f"partition.{name}"] for name in PARTITIONS})
 
 
 def compact_lake(path: Path) -> tuple[int, int]:

@@ -1,29 +1,31 @@
-"""Rows of a Delta table that a streaming query wrote, taken out and put back without a JVM, each in one commit.
+"""Rows of a Delta table that a streaming query wrote, deleted and restored without a JVM, each in one commit.
 
-The same commit sets the query's transaction id: Delta skips every batch id that it has seen (hazard G). Each commit carries the
-id of its rewind, and the last mark tells whether the rows are out or in: so a step that is done again changes nothing.
+The same commit sets the query's transaction: Delta skips every batch id that it has seen (docs/internals/hazards.md, G). Each
+commit carries the id of its rewind, and the last mark tells whether the rows are deleted: so a repeated step changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
-from anabranch.delta.table import ask, open_table, retry_on_conflict, text
-from anabranch.errors import Failed
-from anabranch.operations.change import Pairs, WrittenRows
+from anabranch.delta import messages
+from anabranch.delta.table import open_table, query, retry_on_conflict, text
+from anabranch.delta.written_rows import COORDINATES, WrittenRows
+from anabranch.errors import Failed, Reason
 
 _REWIND, _STEP = "anabranch-rewind", "anabranch-step"
-# What tells a record of Kafka: a table without them cannot be taken back by offsets.
-COORDINATES = ("topic", "partition", "offset")
 # deltalake cannot write to a table with these, nor delete from one that only grows.
 _NOT_WRITABLE = ("delta.appendOnly", "delta.enableRowTracking", "delta.enableInCommitTimestamps")
 
-Place = Literal["in", "out"]
+# Topic -> partition -> the half-open range of offsets.
+Ranges = Mapping[str, Mapping[str, tuple[int, int]]]
+# The values of `anabranch-step` in the table's log.
+Step = Literal["in", "out"]
 
 
 @dataclass(frozen=True)
@@ -33,14 +35,14 @@ class TableState:
     version: int
     # The newest batch that the query has written; None: it has written none.
     newest: int | None
-    # Why its rows cannot be taken out; empty: they can.
-    why_not: tuple[str, ...]
+    # Why its rows cannot be deleted; empty: they can.
+    why_not: tuple[Reason, ...]
     # Rows in the ranges, and how many records of Kafka these are: with a second writer of the same there are fewer.
     rows: int
     records: int
 
 
-def inspect_table(path: str, query_id: str, ranges: Pairs) -> TableState | None:
+def inspect_table(path: str, query_id: str, ranges: Ranges) -> TableState | None:
     """None: there is no table."""
     table = open_table(path)
     if table is None:
@@ -56,43 +58,43 @@ def inspect_table(path: str, query_id: str, ranges: Pairs) -> TableState | None:
     )
 
 
-def _why_not(table: DeltaTable) -> Iterator[str]:
+def _why_not(table: DeltaTable) -> Iterator[Reason]:
     missing = [name for name in COORDINATES if name not in {field.name for field in table.schema().fields}]
     if missing:
-        yield f"its rows do not tell which records they came from: there is no column {', '.join(missing)}"
+        yield messages.NO_COORDINATES(columns=", ".join(missing))
     settings = table.metadata().configuration
     for name in _NOT_WRITABLE:
         if str(settings.get(name, "")).lower() == "true":
-            yield f"{name} is set on it, so that no row can be taken out from here"
+            yield messages.NOT_DELETABLE(setting=name)
 
 
 def newest_batch(path: str, query_id: str) -> int | None:
     return _open(path).transaction_version(query_id)
 
 
-def _open(path: str, version: int | None = None, *ways: str) -> DeltaTable:
-    table = open_table(path, version, *ways)
+def _open(path: str, version: int | None = None, unreadable: Failed | None = None) -> DeltaTable:
+    table = open_table(path, version, unreadable)
     if table is None:
-        raise Failed(f"there is no table at {path} any more.", "put it back where it was")
+        raise messages.TABLE_GONE(path=path)
     return table
 
 
 def check_rows_are_kept(rows: WrittenRows) -> None:
-    """That an undo will find what it has to put back: a vacuum may have removed the files."""
+    """That an undo will find what it has to restore: a vacuum may have removed the files."""
     _removed(rows)
 
 
-class DeltaTables:
-    def delete_rows(self, rows: WrittenRows) -> None:
-        retry_on_conflict(rows.table, lambda: _take_out(rows))
-
-    def restore_rows(self, rows: WrittenRows) -> None:
-        retry_on_conflict(rows.table, lambda: _put_back(rows))
+def delete_rows(rows: WrittenRows) -> None:
+    retry_on_conflict(rows.table, lambda: _delete(rows))
 
 
-def _take_out(rows: WrittenRows) -> None:
+def restore_rows(rows: WrittenRows) -> None:
+    retry_on_conflict(rows.table, lambda: _restore(rows))
+
+
+def _delete(rows: WrittenRows) -> None:
     table = _open(rows.table)
-    if _place(table, rows) == "out":
+    if _step(table, rows) == "out":
         return
     properties = _properties(rows, rows.set_back_to, "out")
     deleted = table.delete(_predicate(rows.ranges), commit_properties=properties)
@@ -101,9 +103,9 @@ def _take_out(rows: WrittenRows) -> None:
         _set_transaction(_open(rows.table), properties)
 
 
-def _put_back(rows: WrittenRows) -> None:
+def _restore(rows: WrittenRows) -> None:
     table = _open(rows.table)
-    if _place(table, rows) == "in":
+    if _step(table, rows) == "in":
         return
     removed = _removed(rows)
     properties = _properties(rows, rows.newest, "in")
@@ -113,7 +115,7 @@ def _put_back(rows: WrittenRows) -> None:
     write_deltalake(table, removed, mode="append", commit_properties=properties)
 
 
-def _place(table: DeltaTable, rows: WrittenRows) -> Place:
+def _step(table: DeltaTable, rows: WrittenRows) -> Step:
     mark = _last_mark(table, rows)
     return "out" if mark is not None and mark[_STEP] == "out" else "in"
 
@@ -125,20 +127,18 @@ def _last_mark(table: DeltaTable, rows: WrittenRows) -> dict[str, Any] | None:
 
 
 def _removed(rows: WrittenRows) -> pa.Table:
-    """What the take-out removed: the rows of the version before it."""
+    """What was deleted: the rows of the version before."""
+    vacuumed = messages.ROWS_VACUUMED(operation=rows.rewind, path=rows.table)
     mark = _last_mark(_open(rows.table), rows)
     if mark is None:
-        raise Failed(f"the log of {rows.table} does not have the commit of {rows.rewind} any more.", _BY_HAND)
-    before = _open(rows.table, int(mark["version"]) - 1, _BY_HAND)
-    return _select(before, "*", rows.ranges, _BY_HAND)
+        raise vacuumed
+    before = _open(rows.table, int(mark["version"]) - 1, vacuumed)
+    return _select(before, "*", rows.ranges, vacuumed)
 
 
-_BY_HAND = "a vacuum has removed what was taken out: run the query again instead, it reads it from Kafka"
-
-
-def _properties(rows: WrittenRows, transaction: int, place: Place) -> CommitProperties:
+def _properties(rows: WrittenRows, transaction: int, step: Step) -> CommitProperties:
     return CommitProperties(
-        custom_metadata={_REWIND: rows.rewind, _STEP: place},
+        custom_metadata={_REWIND: rows.rewind, _STEP: step},
         app_transactions=[Transaction(rows.query_id, transaction)],
     )
 
@@ -147,7 +147,7 @@ def _set_transaction(table: DeltaTable, properties: CommitProperties) -> None:
     table.create_write_transaction([], "append", table.schema(), commit_properties=properties)
 
 
-def _predicate(ranges: Pairs) -> str:
+def _predicate(ranges: Ranges) -> str:
     """From values only: a topic's name is quoted, the rest are numbers."""
     return " OR ".join(
         f'("topic" = {text(topic)} AND "partition" = {int(partition)} AND "offset" >= {int(first)} AND "offset" < {int(end)})'
@@ -155,11 +155,11 @@ def _predicate(ranges: Pairs) -> str:
     )
 
 
-def _flat(ranges: Pairs) -> Iterator[tuple[str, str, int, int]]:
+def _flat(ranges: Ranges) -> Iterator[tuple[str, str, int, int]]:
     for topic, held in ranges.items():
         for partition, (first, end) in held.items():
             yield topic, partition, first, end
 
 
-def _select(table: DeltaTable, columns: str, ranges: Pairs, *ways: str) -> pa.Table:
-    return ask(table, f"SELECT {columns} FROM held WHERE {_predicate(ranges)}", *ways)
+def _select(table: DeltaTable, columns: str, ranges: Ranges, unreadable: Failed | None = None) -> pa.Table:
+    return query(table, f"SELECT {columns} FROM held WHERE {_predicate(ranges)}", unreadable)

@@ -1,7 +1,7 @@
-"""Questions to a Delta table, answered by deltalake's own engine, which knows deletion vectors; changes beside other writers.
+"""Queries of a Delta table by deltalake's own engine, which knows deletion vectors; and changes beside other writers.
 
-Never by a scan of pyarrow's: its threads read through Python, and abort it at its exit every now and then ("terminate called
-without an active exception").
+Never by a scan of pyarrow's: its threads read through Python, and sometimes abort it at its exit ("terminate called without
+an active exception").
 """
 
 from __future__ import annotations
@@ -17,54 +17,51 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
-from anabranch.errors import Failed
+from anabranch.delta import messages
+from anabranch.errors import Failed, Reason
 
-Result = TypeVar("Result")
-# How often a change is tried beside writers that never rest.
-_TURNS = 20
+T = TypeVar("T")
+# How often a change is tried beside writers that never pause.
+_ATTEMPTS = 20
 
 
-def open_table(path: str | Path, version: int | None = None, *ways: str) -> DeltaTable | None:
-    """None: there is no table."""
+def open_table(path: str | Path, version: int | None = None, unreadable: Failed | None = None) -> DeltaTable | None:
+    """None: there is no table. `unreadable`: what to say where it cannot be read, if not the usual."""
     try:
-        with readable(path, *ways):
+        with readable(path, unreadable):
             return DeltaTable(path, version=version)
     except TableNotFoundError:
         return None
 
 
-def ask(table: DeltaTable, question: str, *ways: str) -> pa.Table:
-    """The table's name in the question is `held`; values stand in it by the functions below."""
-    with readable(unquote(table.table_uri).removeprefix("file://").rstrip("/"), *ways):
-        return pa.table(QueryBuilder().register("held", table).execute(question))
+def query(table: DeltaTable, sql: str, unreadable: Failed | None = None) -> pa.Table:
+    """The table's name in the query is `held`; values are put into it by the functions below."""
+    with readable(unquote(table.table_uri).removeprefix("file://").rstrip("/"), unreadable):
+        return pa.table(QueryBuilder().register("held", table).execute(sql))
 
 
 @contextmanager
-def readable(path: str | Path, *ways: str) -> Iterator[None]:
-    """Says it where the log is none, or names a file that nobody has. `ways`: what to do then, if not the usual."""
+def readable(path: str | Path, unreadable: Failed | None = None) -> Iterator[None]:
+    """Says so where the log is damaged, or names a file that is missing."""
     try:
         yield
     except (TableNotFoundError, CommitFailedError):
         raise
     except (OSError, DeltaError, pa.ArrowException) as error:
-        ways = ways or (
-            "put back what is missing or broken there, from a copy",
-            f"without one: mv {path} aside, and its query's checkpoint with it; the next run reads what Kafka still has",
-        )
-        raise Failed(f"the table at {path} cannot be read: {str(error).splitlines()[0]}.", *ways) from None
+        if unreadable is not None:
+            raise unreadable from None
+        remedies: list[Reason] = [messages.RESTORE_TABLE(), messages.TABLE_ASIDE(path=str(path))]
+        raise messages.TABLE_UNREADABLE(path=str(path), reason=str(error).splitlines()[0], remedies=remedies) from None
 
 
-def retry_on_conflict(path: str | Path, change: Callable[[], Result]) -> Result:
-    """Of two that change a table at once one fails, as it must. It opens the table again, and decides anew."""
-    for _ in range(_TURNS):
+def retry_on_conflict(path: str | Path, change: Callable[[], T]) -> T:
+    """Of two that change a table at once one fails, as it must. It opens the table again, and decides again."""
+    for _ in range(_ATTEMPTS):
         try:
             return change()
         except CommitFailedError:
             continue
-    raise Failed(
-        f"others change the table at {path} all the time: in {_TURNS} attempts no commit of ours came through.",
-        "let them end, then the same again; anabranch operations names what was begun and is not finished",
-    )
+    raise messages.TABLE_BUSY(path=str(path), attempts=_ATTEMPTS)
 
 
 def text(value: str) -> str:

@@ -1,1 +1,1 @@
-"""Visits made to order: what to make (recipe), the records (visits, spoil), sending (pace, send), the ledger."""
+"""Generated visits: what to generate (recipe), the records (visits, spoil), sending (pace, send), and the ledger."""

@@ -1,8 +1,7 @@
-"""The ledger: one JSON line for each record that the broker has acknowledged, and where it lies.
+"""The ledger: one JSON line for each record that the broker acknowledged, with its partition and offset.
 
-With a pipeline's offset log it determines that pipeline's result. A run adds to a ledger that is there already: its
-lines are still true. A file holds whole lines only; a line that a killed process left half is cut off by the next run,
-and a reader passes over it.
+Together with a pipeline's offset log it determines that pipeline's result. A run appends to an existing ledger, whose lines
+stay valid. If a process is killed in the middle of a line, readers skip that line and the next run cuts it off.
 """
 
 from __future__ import annotations
@@ -16,11 +15,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from anabranch.errors import Failed, Misused
-from anabranch.generator.recipe import Kind
+from anabranch.errors import Failed
+from anabranch.generator.messages import LEDGER_FOREIGN_FILE, LEDGER_NOT_WRITABLE
+from anabranch.generator.recipe import RecordKind
 from anabranch.generator.visits import Made
 
-# A line is about 300 bytes: this reaches back over any half line.
+# A line has about 300 bytes: the end of the last whole line is always within this tail.
 _TAIL_BYTES = 65_536
 _LINE_START = b'{"topic":'
 
@@ -30,10 +30,10 @@ class LedgerEntry:
     topic: str
     partition: int
     offset: int
-    # The Kafka record's own, in milliseconds: the future guard judges by it.
+    # The Kafka record's timestamp, in milliseconds: the future guard compares event times with it.
     timestamp: int
-    kind: Kind
-    # None where a bad record does not show the field.
+    kind: RecordKind
+    # None if the field cannot be read from a bad record.
     event_id: str | None
     visit_id: str | None
     user_id: str | None
@@ -43,7 +43,7 @@ class LedgerEntry:
 
 
 def read_ledger(path: Path) -> Iterator[LedgerEntry]:
-    """The entries in the order of their acknowledgement; within a partition that is the order of offsets."""
+    """The entries in the order of acknowledgement; within a partition that is the order of offsets."""
     with path.open(encoding="utf-8", newline="\n") as lines:
         for line in lines:
             if line.endswith("\n"):
@@ -51,7 +51,7 @@ def read_ledger(path: Path) -> Iterator[LedgerEntry]:
 
 
 class Ledger:
-    """Adds lines; `flush` writes them, whole, and `close` flushes."""
+    """Collects lines; `flush` writes whole lines, and `close` flushes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -59,14 +59,14 @@ class Ledger:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._whole_bytes = _cut_half_line(path) if path.is_file() else 0
-            # Unbuffered: Python's own buffer would be written in pieces that end in the middle of a line.
+            # Unbuffered: Python's buffer would be written in chunks that end in the middle of a line.
             self._file = path.open("ab", buffering=0)
         except OSError as error:
             raise self._failed(error) from error
 
     def add(self, topic: str, partition: int, offset: int, timestamp: int, made: Made) -> None:
         _, _, kind, _, event_id, visit_id, user_id, event_time, page, browser = made
-        # Kafka's names of topics, and our fields, need no JSON escape. An encoder would take three times as long.
+        # Topic names and our fields need no JSON escapes. An encoder would take three times as long.
         coordinates = f'{{"topic":"{topic}","partition":{partition},"offset":{offset},"timestamp":{timestamp}'
         self._lines.append(
             f'{coordinates},"kind":"{kind}","event_id":"{event_id}","visit_id":"{visit_id}","user_id":"{user_id}",'
@@ -83,8 +83,8 @@ class Ledger:
         try:
             _write_all(self._file.fileno(), text)
         except OSError as error:
-            # A full disk takes a part of what it is given: give back what is not a whole line.
-            with suppress(OSError):  # a pipe cannot
+            # A full disk accepts a part of a write: cut off what is not a whole line.
+            with suppress(OSError):  # a pipe cannot be truncated
                 os.ftruncate(self._file.fileno(), self._whole_bytes)
             raise self._failed(error) from error
         self._whole_bytes += len(text)
@@ -102,8 +102,7 @@ class Ledger:
         self.close()
 
     def _failed(self, error: OSError) -> Failed:
-        reason = error.strerror or str(error)
-        return Failed(f"the ledger {self.path} cannot be written: {reason}.", "make room there, or give another --ledger")
+        return LEDGER_NOT_WRITABLE(path=str(self.path), reason=error.strerror or str(error))
 
 
 def _json_fields(made: Made) -> str:
@@ -119,12 +118,12 @@ def _write_all(file: int, text: bytes) -> None:
 
 
 def _cut_half_line(path: Path) -> int:
-    """The size of a ledger in whole lines; what is behind them, left by a killed process, goes."""
+    """The size of a ledger's whole lines. Cuts off the rest, which a killed process left."""
     size = path.stat().st_size
     with path.open("rb") as file:
         if size and not file.read(len(_LINE_START)).startswith(_LINE_START):
-            # Nor is it cut or written over: it may be anybody's.
-            raise Misused(f"{path} is there, and is not a ledger.", "give another --ledger, or move that file away")
+            # Some other file of the user's: it is not changed.
+            raise LEDGER_FOREIGN_FILE(path=str(path))
         start = max(0, size - _TAIL_BYTES)
         file.seek(start)
         whole = start + file.read().rfind(b"\n") + 1

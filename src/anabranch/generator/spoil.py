@@ -1,6 +1,6 @@
-"""Broken values: each way of breaking one was seen to do harm, or to pass in silence, in a pipeline (hazards.md).
+"""Broken values: each of these ways to break one was seen to harm a pipeline, or to go through it unnoticed.
 
-Pure. Every one of these must end as a `problem` in the decoder; none may end a query.
+Pure. The decoder must report every one of them as a `problem`; none may fail a query.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _PAGE = re.compile(rb'"page":"[^"]*"')
 
 
 def spoil(value: bytes, fate: float) -> tuple[bytes, bool]:
-    """The value broken in the way that `fate` (0 <= fate < 1) picks, and whether its other fields can still be read."""
+    """The value, broken in the way that `fate` (0 <= fate < 1) selects, and whether its other fields can still be read."""
     way = int(fate * len(_WAYS))
     return _WAYS[way](value), way < len(_TIMELESS)
 
@@ -34,18 +34,18 @@ def _nul(value: bytes) -> bytes:
     return _PAGE.sub(b'"page":"page\x00"', value)
 
 
-# A JSON object with everything but a time that can be used.
+# A JSON object that lacks only a usable time.
 _TIMELESS: tuple[Callable[[bytes], bytes], ...] = (
     _no_time,
     _time(b"null"),
-    _time(b"1756969200000"),  # milliseconds, which from_json takes for seconds: year 57644
+    _time(b"1756969200000"),  # milliseconds, which from_json reads as seconds: year 57644
     _time(b'"07:00:00"'),  # Spark reads it as today
     _time(b'"2025"'),
     _time(b'"2025-02-30T07:00:00Z"'),
     _time(b'"yesterday"'),
-    _time(b'"9999-12-31T23:59:59Z"'),  # beyond the years of a visit event
+    _time(b'"9999-12-31T23:59:59Z"'),  # after the last year of a visit event
 )
-# Not one JSON object in UTF-8: nothing in it can be relied on.
+# Not a single JSON object in UTF-8: no field of it can be trusted.
 _UNREADABLE: tuple[Callable[[bytes], bytes], ...] = (
     lambda value: value[: len(value) // 2],
     lambda _: b"GET /index HTTP/1.1",

@@ -1,1 +1,1 @@
-"""Kafka through the Python client, and the embedded broker."""
+"""Kafka through its Python client, and the embedded broker."""

@@ -1,16 +1,15 @@
-"""Kafka's topics, seen through the Python client: which there are, how far they reach, made and removed.
+"""Kafka's topics through the Python client: lists, creates and deletes them, and reads their offset ranges.
 
-Every question has a time limit; what goes wrong is said with the address and the next command.
+Every request has a time limit. A failure names the cluster's address and the next command.
 """
 
 from __future__ import annotations
 
-import logging
-import re
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
+from typing import Literal
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -20,20 +19,26 @@ from confluent_kafka.admin._metadata import ClusterMetadata
 from confluent_kafka.cimpl import NewTopic
 
 from anabranch.checkpoint.offsets import OffsetRange
-from anabranch.errors import Failed, Misused
+from anabranch.errors import Failed
+from anabranch.kafka.client import error_text, open_client
+from anabranch.kafka.messages import (
+    KAFKA_REJECTED_CREDENTIALS,
+    KAFKA_UNREACHABLE,
+    TOPIC_CHANGE_UNCONFIRMED,
+    TOPIC_MISSING,
+    TOPIC_NOT_CREATED,
+    TOPIC_NOT_DELETED,
+)
 from anabranch.text.suggest import did_you_mean
 
-# Long enough for a busy laptop, short enough that nobody wonders whether it hangs.
+# Long enough for a busy laptop, short enough that a command does not seem to hang.
 ANSWER_TIMEOUT_S = 5.0
-# So often a question that waits looks at what the client complains of: a refused login stays refused, and the client,
-# which tries again several times a second, must not lock the account.
-_LOOK_S = 1.0
-# The client's log lines would tear the terminal; what matters comes back as errors.
-SILENT = {"log_level": "0"}
-# Reconnects at once after a failure; librdkafka's own 10 s would make a restart of the broker look longer than it is.
-QUICK = {"reconnect.backoff.ms": "50", "reconnect.backoff.max.ms": "500", "socket.connection.setup.timeout.ms": "5000"}
-
-QUIET_LOGGER = logging.Logger("anabranch.kafka", level=logging.CRITICAL + 1)
+# While a request waits, the errors that the client reported are checked this often. Rejected credentials stay rejected: the
+# client retries several times a second and could lock the account.
+_CHECK_EVERY_S = 1.0
+# A new topic appears in a broker's metadata a little after the broker has confirmed its creation (0.1 s and more).
+_TOPIC_APPEARS_S = 1.0
+_TOPIC_POLL_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -42,20 +47,15 @@ class TopicInfo:
     partitions: int
 
 
-class Topics:
-    """The topics of one Kafka cluster. `properties` are librdkafka's, with `bootstrap.servers`."""
+class KafkaAdmin:
+    """The topics of one Kafka cluster. `properties` are in librdkafka's spelling and include `bootstrap.servers`."""
 
     def __init__(self, properties: Mapping[str, str]) -> None:
-        self.properties: dict[str, Any] = {**SILENT, **QUICK, **properties}
+        self.properties = dict(properties)
         self.address = properties["bootstrap.servers"]
-        self._complaint: KafkaError | None = None
-        listening: dict[str, Any] = {**self.properties, "error_cb": self._complain}
-        try:
-            self._admin = AdminClient(listening, logger=QUIET_LOGGER)
-        except KafkaException as error:
-            raise Misused(
-                f"the Kafka client refuses its properties: {error.args[0].str()}.", "mend [kafka] in anabranch.toml"
-            ) from None
+        # The last error that the client reported by itself; None once Kafka has answered.
+        self._client_error: KafkaError | None = None
+        self._admin = open_client(AdminClient, {**properties, "error_cb": self._on_client_error})
 
     def all(self) -> list[TopicInfo]:
         found = self._metadata().topics
@@ -65,87 +65,96 @@ class Topics:
         )
 
     def find(self, name: str) -> TopicInfo:
-        topics = self.all()
-        for topic in topics:
-            if topic.name == name:
-                return topic
-        raise Misused(
-            f"there is no topic {name!r} on {self.address}.",
-            did_you_mean(name, [topic.name for topic in topics]),
-            f"anabranch topics create {name}",
-        )
+        """Waits up to a second for a topic that was just created."""
+        return self._find(name, monotonic() + _TOPIC_APPEARS_S)
 
     def create(self, name: str, partitions: int) -> None:
-        self._metadata()  # Kafka away, or a refused login, is told of here; a creation would only time out
-        self._await(self._admin.create_topics([NewTopic(name, num_partitions=partitions)]), f"topic {name!r} was not created")
+        # Reports an unreachable Kafka and rejected credentials; the creation itself would only time out.
+        self._metadata()
+        future = self._admin.create_topics([NewTopic(name, num_partitions=partitions)])[name]
+        try:
+            self._await_change(future, name, "created")
+        except KafkaException as error:
+            raise TOPIC_NOT_CREATED(topic=name, reason=error_text(error)) from None
 
     def delete(self, name: str) -> None:
-        self._await(self._admin.delete_topics([name]), f"topic {name!r} was not deleted")
+        future = self._admin.delete_topics([name])[name]
+        try:
+            self._await_change(future, name, "deleted")
+        except KafkaException as error:
+            raise TOPIC_NOT_DELETED(topic=name, reason=error_text(error)) from None
 
     def version(self) -> str:
-        """As far as a client can see it: Kafka names its version only up to 3.9."""
+        """As far as a client can tell: Kafka reports its version only up to 3.9."""
         try:
             broker = next(iter(self._metadata().brokers))
-            asked = ConfigResource(ConfigResource.Type.BROKER, str(broker))
-            settings = self._admin.describe_configs([asked], request_timeout=ANSWER_TIMEOUT_S)[asked].result()
+            resource = ConfigResource(ConfigResource.Type.BROKER, str(broker))
+            settings = self._admin.describe_configs([resource], request_timeout=ANSWER_TIMEOUT_S)[resource].result()
         except KafkaException as error:
-            raise self.away(error) from None
+            raise self.unreachable(error) from None
         protocol = settings.get("inter.broker.protocol.version")
         return f"Kafka {protocol.value}" if protocol else "Kafka 4.0 or newer"
 
     def topic_id(self, name: str) -> str:
+        """Differs between a topic and one of the same name that was recreated."""
         futures = self._admin.describe_topics(TopicCollection([name]), request_timeout=ANSWER_TIMEOUT_S)
         try:
             return str(futures[name].result().topic_id)
         except KafkaException as error:
-            raise self.away(error) from None
+            raise self.unreachable(error) from None
 
-    def reach(self, name: str) -> dict[int, OffsetRange]:
-        """Of each partition of a topic: where it begins and ends now."""
-        partitions = range(self.find(name).partitions)
+    def offset_ranges(self, name: str) -> dict[int, OffsetRange]:
+        """The offsets that each partition of a topic retains now."""
+        # Without a wait: `status` and a running pipeline ask often, also for topics that were deleted.
+        partitions = range(self._find(name, deadline_s=0).partitions)
         specs = (OffsetSpec.earliest(), OffsetSpec.latest())  # type: ignore[no-untyped-call]
         earliest, end = (self._offsets(name, partitions, spec) for spec in specs)
         return {partition: OffsetRange(earliest[partition], end[partition]) for partition in partitions}
 
     def consumer(self, extra: Mapping[str, str]) -> Consumer:
-        # A group id is demanded and never used: nothing is committed, nothing is subscribed.
-        return Consumer(
-            {**self.properties, "group.id": "anabranch", "enable.auto.commit": "false", **extra}, logger=QUIET_LOGGER
-        )
+        # The client requires a group id. It has no effect: nothing is committed and nothing is subscribed to.
+        fixed = {"group.id": "anabranch", "enable.auto.commit": "false"}
+        return open_client(Consumer, {**self.properties, **fixed, **extra})
 
-    def away(self, error: KafkaException) -> Failed:
-        reason = _reason(self._complaint or error.args[0])
-        if self._is_refused():
-            return Failed(f"Kafka at {self.address} does not let us in: {reason}.", "mend [kafka.properties] in anabranch.toml")
-        return Failed(
-            f"Kafka at {self.address} does not answer: {reason}.",
-            "anabranch broker start   for a broker on this machine",
-            "or set kafka.bootstrap_servers in anabranch.toml to yours",
-        )
+    def unreachable(self, error: KafkaException) -> Failed:
+        """The error to raise: Kafka does not answer, or it rejected our credentials."""
+        reason = error_text(self._client_error or error)
+        message = KAFKA_REJECTED_CREDENTIALS if self._credentials_rejected() else KAFKA_UNREACHABLE
+        return message(address=self.address, reason=reason)
+
+    def _find(self, name: str, deadline_s: float) -> TopicInfo:
+        while True:
+            # All topics: a request for one by its name may create it.
+            topics = {topic.name: topic for topic in self.all()}
+            if name in topics:
+                return topics[name]
+            if monotonic() >= deadline_s:
+                raise TOPIC_MISSING(topic=name, address=self.address, suggestion=did_you_mean(name, topics))
+            self._admin.poll(_TOPIC_POLL_S)
 
     def _metadata(self) -> ClusterMetadata:
         deadline_s = monotonic() + ANSWER_TIMEOUT_S
         while True:
             try:
-                found = self._admin.list_topics(timeout=_LOOK_S)
+                found = self._admin.list_topics(timeout=_CHECK_EVERY_S)
             except KafkaException as error:
                 self._admin.poll(0)
-                if self._is_refused() or monotonic() >= deadline_s:
-                    raise self.away(error) from None
+                if self._credentials_rejected() or monotonic() >= deadline_s:
+                    raise self.unreachable(error) from None
             else:
-                self._complaint = None
+                self._client_error = None
                 return found
 
-    def _complain(self, error: KafkaError) -> None:
-        # "All brokers are down" only says that there was another complaint.
+    def _on_client_error(self, error: KafkaError) -> None:
+        # "All brokers are down" carries no reason: it only follows another error.
         if error.code() != KafkaError._ALL_BROKERS_DOWN:
-            self._complaint = error
+            self._client_error = error
 
-    def _is_refused(self) -> bool:
-        """The password or the certificates are not right: waiting does not help."""
-        complaint = self._complaint
-        return complaint is not None and (
-            complaint.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL) or "SSL routines" in complaint.str()
+    def _credentials_rejected(self) -> bool:
+        """The password or the certificates are wrong: waiting does not help."""
+        error = self._client_error
+        return error is not None and (
+            error.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL) or "SSL routines" in error.str()
         )
 
     def _offsets(self, name: str, partitions: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
@@ -156,27 +165,21 @@ class Topics:
             try:
                 return {of.partition: int(future.result().offset) for of, future in futures.items()}
             except KafkaException as error:
-                # Just after a topic was made, the broker that leads it may not know of it yet.
+                # Just after a topic was created, the broker that leads a partition may not know it yet.
                 if not error.args[0].retriable() or monotonic() > deadline_s:
-                    raise self.away(error) from None
+                    raise self.unreachable(error) from None
 
-    def _await(self, futures: Mapping[str, object], fact: str) -> None:
-        for future in futures.values():
-            try:
-                future.result(ANSWER_TIMEOUT_S)  # type: ignore[attr-defined]
-            except KafkaException as error:
-                raise Failed(f"{fact}: {error.args[0].str()}") from None
-            except TimeoutError:
-                raise Failed(f"{fact}: Kafka at {self.address} does not answer.", "anabranch broker status") from None
-
-
-def _reason(error: KafkaError) -> str:
-    """librdkafka's words, without the address in front and the timing behind."""
-    return re.sub(r"^\S+://\S+: | \(after \d+ms .*\)$", "", error.str()).rstrip(".")
+    def _await_change(self, future: Future[None], name: str, change: Literal["created", "deleted"]) -> None:
+        try:
+            future.result(ANSWER_TIMEOUT_S)
+        except TimeoutError:
+            raise TOPIC_CHANGE_UNCONFIRMED(
+                address=self.address, timeout_s=ANSWER_TIMEOUT_S, topic=name, change=change
+            ) from None
 
 
 def answers(address: str, timeout_s: float, properties: Mapping[str, str] | None = None) -> bool:
-    admin = AdminClient({**SILENT, **QUICK, **(properties or {}), "bootstrap.servers": address}, logger=QUIET_LOGGER)
+    admin = open_client(AdminClient, {**(properties or {}), "bootstrap.servers": address})
     try:
         admin.list_topics(timeout=timeout_s)
     except KafkaException:

@@ -1,7 +1,9 @@
-"""Kafka client properties, from one place to two clients: librdkafka (Python) and Java (Spark).
+"""Kafka client properties: one set from the user, one dialect for each client, librdkafka (Python) and Java (Spark).
 
-A user writes either spelling; each client gets its own. Only where the two differ is there anything to do.
-What one of them cannot use at all is refused by name; values are never in a message, they may be secret.
+A user may write either spelling, or both. A client gets its own spelling as the user wrote it; only what is missing there is
+translated from the other one. Neither spelling can replace the other: Java's alone can name a login module and its options,
+callback classes and JKS stores, librdkafka's alone can name separate key files and the system's certificates.
+A property that a client cannot use is rejected by its name. Values are never in a message: they may be secret.
 """
 
 from __future__ import annotations
@@ -9,9 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from anabranch.errors import Misused
+from anabranch.kafka.messages import (
+    CERTIFICATE_INCOMPLETE,
+    JAAS_WITHOUT_LOGIN,
+    KEY_NOT_PKCS8,
+    KEYSTORE_NOT_READABLE,
+    TRUSTSTORE_NOT_PEM,
+)
 
-# Names that only librdkafka knows. Java would merely warn of them, in a log.
+# Names that only librdkafka knows. Java ignores them, with a warning in its log.
 _ONLY_PYTHON = (
     "ssl.ca.",
     "ssl.certificate.",
@@ -21,7 +29,7 @@ _ONLY_PYTHON = (
     "sasl.password",
     "sasl.mechanisms",
 )
-# Names that only Java knows: librdkafka 2.16 does not start with any of them.
+# Names that only Java knows. librdkafka 2.16 does not start if one of them is set.
 _ONLY_JAVA = (
     *("ssl.truststore.", "ssl.keystore.", "sasl.jaas.config"),
     *("ssl.protocol", "ssl.enabled.protocols", "ssl.provider", "ssl.engine.", "ssl.secure.random.", "security.providers"),
@@ -33,29 +41,20 @@ _ONLY_JAVA = (
     *("socket.connection.setup.timeout.max.ms", "metric.reporters", "metrics.", "config.providers"),
 )
 
-# One `name = value` of a JAAS entry, as Java's StreamTokenizer reads it: quoted either way, or a bare word.
+# One `name = value` of a JAAS entry, as Java's StreamTokenizer reads it: in double quotes, in single quotes, or bare.
 _JAAS_OPTION = re.compile(r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""")
 _JAAS_ESCAPE = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)")
 _JAAS_ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-# The only form of a key that Java reads from PEM; librdkafka reads others too.
+# The only key format that Java reads from PEM; librdkafka reads others too.
 _PKCS8 = re.compile(r"-----BEGIN (ENCRYPTED )?PRIVATE KEY-----")
-# librdkafka's word for "look for the system's certificates"; Java uses its own where it is told none.
+# librdkafka's value for "use the system's certificates". Java uses its own certificates if no trust store is set.
 PROBE = "probe"
 
 ReadText = Callable[[str], str]
 
-# What every producer of ours promises; a user's properties cannot change it.
-PROMISES = {
-    # Acknowledged means kept, and once, in order within its partition, whatever is sent again.
-    "acks": "all",
-    "enable.idempotence": "true",
-    # As Java and Spark choose the partition of a key; librdkafka's default agreed on 9 of 20 keys.
-    "partitioner": "murmur2_random",
-}
-
 
 def for_python(properties: Mapping[str, str]) -> dict[str, str]:
-    """The properties as librdkafka knows them."""
+    """The properties in librdkafka's spelling."""
     given = dict(properties)
     out = {name: value for name, value in given.items() if not name.startswith(_ONLY_JAVA)}
     if "sasl.mechanism" in out:
@@ -67,13 +66,13 @@ def for_python(properties: Mapping[str, str]) -> dict[str, str]:
     if "ssl.certificate.location" not in out and "ssl.certificate.pem" not in out:
         out |= _certificate_from_keystore(given)
     if "ssl.endpoint.identification.algorithm" in out:
-        # Java's way to switch the check of the host's name off is an empty text.
+        # Java switches host name verification off by an empty value.
         out["ssl.endpoint.identification.algorithm"] = out["ssl.endpoint.identification.algorithm"] or "none"
     return out
 
 
 def for_java(properties: Mapping[str, str], read_text: ReadText) -> dict[str, str]:
-    """The properties as Java's clients know them, without Spark's `kafka.` in front. Key files are read by `read_text`."""
+    """The properties in Java's spelling, without Spark's `kafka.` prefix. `read_text` reads key files."""
     given = dict(properties)
     out = {name: value for name, value in given.items() if not name.startswith(_ONLY_PYTHON)}
     if "sasl.mechanisms" in given:
@@ -93,15 +92,12 @@ def for_java(properties: Mapping[str, str], read_text: ReadText) -> dict[str, st
 
 def _login_from_jaas(given: Mapping[str, str], mechanism: str) -> dict[str, str]:
     jaas = given.get("sasl.jaas.config")
-    # The other mechanisms have no password, and in librdkafka settings of their own.
+    # The other mechanisms have no password, and librdkafka has separate settings for them.
     if jaas is None or not mechanism.upper().startswith(("PLAIN", "SCRAM")):
         return {}
     options = {name: _jaas_value(*values) for name, *values in _JAAS_OPTION.findall(jaas)}
     if "username" not in options or "password" not in options:
-        raise Misused(
-            "kafka.properties: sasl.jaas.config has no username and password that the Python client could use.",
-            "set sasl.username and sasl.password instead: Spark gets them too",
-        )
+        raise JAAS_WITHOUT_LOGIN()
     return {"sasl.username": options["username"], "sasl.password": options["password"]}
 
 
@@ -111,10 +107,7 @@ def _authority_from_truststore(given: Mapping[str, str]) -> dict[str, str]:
     if "ssl.truststore.location" not in given:
         return {}
     if given.get("ssl.truststore.type", "JKS").upper() != "PEM":
-        raise Misused(
-            "kafka.properties: ssl.truststore.location is a Java key store, which the Python client cannot read.",
-            "export its certificates as PEM (keytool -exportcert -rfc) and set ssl.ca.location: Spark gets them too",
-        )
+        raise TRUSTSTORE_NOT_PEM()
     return {"ssl.ca.location": given["ssl.truststore.location"]}
 
 
@@ -130,14 +123,10 @@ def _certificate_from_keystore(given: Mapping[str, str]) -> dict[str, str]:
     match given.get("ssl.keystore.type", "PKCS12").upper():
         case "PEM":
             return {"ssl.certificate.location": location, "ssl.key.location": location}
-        # Both clients read it, by the same names. It is what librdkafka means, and Java understands, without a type.
+        # Both clients read it, under the same names. It is librdkafka's only type, and Java accepts it without a type.
         case "PKCS12":
             return {name: given[name] for name in ("ssl.keystore.location", "ssl.keystore.password") if name in given}
-    raise Misused(
-        "kafka.properties: ssl.keystore.location is a Java key store, which the Python client cannot read.",
-        "keytool -importkeystore -srckeystore OLD -destkeystore NEW.p12 -deststoretype PKCS12"
-        "   makes one for both; set ssl.keystore.type to PKCS12",
-    )
+    raise KEYSTORE_NOT_READABLE()
 
 
 def _truststore(given: Mapping[str, str], read_text: ReadText) -> dict[str, str]:
@@ -150,20 +139,14 @@ def _keystore(given: Mapping[str, str], read_text: ReadText) -> dict[str, str]:
     if chain is None and key is None:
         return {}
     if chain is None or key is None:
-        raise Misused(
-            "kafka.properties: a client's certificate and its key belong together.",
-            "set both ssl.certificate.location and ssl.key.location",
-        )
+        raise CERTIFICATE_INCOMPLETE()
     if not _PKCS8.search(key):
-        raise Misused(
-            "kafka.properties: the private key is not in the PKCS#8 form, the only one that Spark's Kafka client reads.",
-            "openssl pkcs8 -topk8 -in OLD.key -out NEW.key   (-nocrypt: without a password), then set ssl.key.location",
-        )
+        raise KEY_NOT_PKCS8()
     return {"ssl.keystore.type": "PEM", "ssl.keystore.certificate.chain": chain, "ssl.keystore.key": key}
 
 
 def _pem(given: Mapping[str, str], name: str, read_text: ReadText) -> str | None:
-    """The text itself, or that of the file it is in."""
+    """The PEM text, given directly or read from its file."""
     location = given.get(f"{name}.location")
     if (text := given.get(f"{name}.pem")) or location is None or location == PROBE:
         return text
@@ -176,7 +159,7 @@ def _jaas(mechanism: str, username: str, password: str) -> str:
 
 
 def _quote(text: str) -> str:
-    # A line that ends would end the quoted text.
+    # A line break would end the quoted text.
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
 
 

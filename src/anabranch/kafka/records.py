@@ -1,29 +1,34 @@
-"""Records to and from topics, by the Python client: whole groups out, everything that is there in."""
+"""Records to and from topics through the Python client: sends whole groups, reads everything a topic retains."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from anabranch.checkpoint.offsets import OffsetRange
-from anabranch.errors import Failed
-from anabranch.kafka.admin import QUICK, QUIET_LOGGER, SILENT, Topics
-from anabranch.kafka.properties import PROMISES
+from anabranch.kafka.admin import KafkaAdmin
+from anabranch.kafka.client import error_text
+from anabranch.kafka.messages import NO_DELIVERY_REPORT, RECORDS_NOT_ACKNOWLEDGED
+from anabranch.kafka.producer import PARTITION_BY_KEY, open_producer
 
-# Longer than it takes to hand a group over: what was read together leaves as one batch, at the flush.
-_TOGETHER = {"linger.ms": "1000", "batch.num.messages": "100000"}
 _DELIVERY_TIMEOUT_S = 30.0
-_BY_KEY = -1  # librdkafka's "unassigned": the partitioner chooses
+# A little longer than the client's own timeout, so that the client reports the reason first.
+_FLUSH_TIMEOUT_S = _DELIVERY_TIMEOUT_S + 1
+_GROUPED = {
+    # Lingers for longer than it takes to queue a group: lines that were read together are sent as one batch, at the flush.
+    "linger.ms": "1000",
+    "batch.num.messages": "100000",
+    "delivery.timeout.ms": str(round(_DELIVERY_TIMEOUT_S * 1000)),
+}
 
 
 class GroupProducer:
-    """Sends records group by group; a group is acknowledged as a whole before the next one is taken."""
+    """Sends records group by group: a whole group is acknowledged before the next one is sent."""
 
     def __init__(self, properties: Mapping[str, str], topic: str) -> None:
-        timeout = {"delivery.timeout.ms": str(round(_DELIVERY_TIMEOUT_S * 1000))}
-        self._producer = Producer({**SILENT, **QUICK, **properties, **PROMISES, **_TOGETHER, **timeout}, logger=QUIET_LOGGER)
+        self._producer = open_producer(properties, fixed=_GROUPED)
         self._topic, self._address = topic, properties["bootstrap.servers"]
 
     def send(
@@ -32,23 +37,25 @@ class GroupProducer:
         partition: int | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """`partition` holds for records without a key; None lets each record's key choose."""
-        marks = [(name, value.encode()) for name, value in (headers or {}).items()]
+        """`partition` applies to all records of the group. If it is None, each record's key chooses."""
+        encoded_headers = [(name, value.encode()) for name, value in (headers or {}).items()]
         errors: list[KafkaError] = []
-        place = _BY_KEY if partition is None else partition
+        target = PARTITION_BY_KEY if partition is None else partition
 
         def report(error: KafkaError | None, _message: Message) -> None:
             if error is not None:
                 errors.append(error)
 
         for key, value in group:
-            self._producer.produce(self._topic, value, key, place, on_delivery=report, headers=list(marks))
-        left = self._producer.flush(_DELIVERY_TIMEOUT_S + 1)
-        if errors or left:
-            reason = errors[0].str() if errors else "no answer"
-            raise Failed(
-                f"{max(len(errors), left)} of {len(group)} records were not acknowledged by {self._address}: {reason}.",
-                "anabranch broker status",
+            self._producer.produce(self._topic, value, key, target, on_delivery=report, headers=list(encoded_headers))
+        unreported = self._producer.flush(_FLUSH_TIMEOUT_S)
+        if errors or unreported:
+            raise RECORDS_NOT_ACKNOWLEDGED(
+                topic=self._topic,
+                address=self._address,
+                acknowledged=len(group) - max(len(errors), unreported),
+                sent=len(group),
+                reason=error_text(errors[0]) if errors else NO_DELIVERY_REPORT(timeout_s=_FLUSH_TIMEOUT_S),
             )
 
 
@@ -75,36 +82,37 @@ class Received:
 
 
 def read_records(
-    topics: Topics, topic: str, *, follow: bool, within: Mapping[int, OffsetRange] | None = None
+    admin: KafkaAdmin, topic: str, *, follow: bool, within: Mapping[int, OffsetRange] | None = None
 ) -> Iterator[Received]:
-    """From the beginning to where the topic ends now, or `within` these offsets; with `follow`, and on."""
-    reach = topics.reach(topic) if within is None else within
-    open_partitions = {partition for partition, held in reach.items() if held.end > held.earliest}
-    if not open_partitions and not follow:
+    """From the earliest retained record to the current end, or `within` these offsets. `follow` reads new records too."""
+    ranges = admin.offset_ranges(topic) if within is None else within
+    unfinished = {partition for partition, offsets in ranges.items() if offsets.end > offsets.earliest}
+    if not unfinished and not follow:
         return
-    consumer = topics.consumer({"enable.partition.eof": "true"})
+    consumer = admin.consumer({"enable.partition.eof": "true"})
     try:
-        wanted = reach if follow else open_partitions
-        consumer.assign([TopicPartition(topic, partition, reach[partition].earliest) for partition in wanted])
-        while follow or open_partitions:
+        wanted = ranges if follow else unfinished
+        consumer.assign([TopicPartition(topic, partition, ranges[partition].earliest) for partition in wanted])
+        while follow or unfinished:
             for message in consumer.consume(1000, timeout=0.5):
-                received = _received(message, topics)
-                if isinstance(received, int):  # that partition has been read to its end
-                    open_partitions.discard(received)
-                elif follow or received.offset < reach[received.partition].end:
+                received = _received(message, admin)
+                if isinstance(received, int):  # the end of that partition
+                    unfinished.discard(received)
+                elif follow or received.offset < ranges[received.partition].end:
                     yield received
-                if isinstance(received, Received) and received.offset >= reach[received.partition].end - 1:
-                    open_partitions.discard(received.partition)
+                if isinstance(received, Received) and received.offset >= ranges[received.partition].end - 1:
+                    unfinished.discard(received.partition)
     finally:
         consumer.close()
 
 
-def _received(message: Message, topics: Topics) -> Received | int:
+def _received(message: Message, admin: KafkaAdmin) -> Received | int:
+    """The record, or the number of the partition that was read to its end."""
     error = message.error()
     if error is not None:
         if error.code() == KafkaError._PARTITION_EOF:
             return int(message.partition() or 0)
-        raise topics.away(KafkaException(error))
+        raise admin.unreachable(KafkaException(error))
     return Received(
         str(message.topic()),
         int(message.partition() or 0),
@@ -117,5 +125,5 @@ def _received(message: Message, topics: Topics) -> Received | int:
 
 
 def latest_by_key(records: Iterable[Received]) -> dict[str, Received]:
-    """For one key the latest record wins; a key is always in the same partition, so its order is that of offsets."""
+    """The latest record of each key. A key is always in one partition, so its order is that of its offsets."""
     return {received.key_text: received for received in records if received.key is not None}

@@ -1,31 +1,41 @@
-"""An operation that did not finish. Until it is resumed or taken back, nothing may go on with what lies behind its fence."""
+"""The fence of an unfinished operation. Until it is resumed or rolled back, nothing may use the checkpoint behind it."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
-from anabranch.checkpoint.log_reader import Checkpoint
 from anabranch.checkpoint.logs import FENCE
-from anabranch.errors import Refused
+from anabranch.checkpoint.reader import read_logs
+from anabranch.errors import AnabranchError, Refused
+from anabranch.operations import messages
 from anabranch.operations.change import JOURNAL
-from anabranch.storage.local import DirectoryStorage, Storage
+from anabranch.storage.base import Storage
+from anabranch.storage.codec import parse
 
-UNREADABLE = "an operation whose journal cannot be read"
 _MOST_JOURNAL_BYTES = 1 << 30
-# A fence is one short line; an entry of the log may be large, and is none.
+# A fence is one short line; a log entry may be large, and is none.
 _FENCE_BYTES = 64 << 10
 
+FENCE_CONTENT = f"{FENCE}\n".encode()
 
-def under_way(storage: Storage) -> str | None:
-    """The id of the operation whose journal is open."""
+
+def under_way(storage: Storage, what: str) -> str | None:
+    """The id of the operation whose journal is open. Refuses, with what cannot be done now, where that cannot be told."""
     content = storage.read(JOURNAL, _MOST_JOURNAL_BYTES)
     if content is None:
         return None
+    journal = f"{storage.path}/{JOURNAL}"
     try:
-        return str(json.loads(content)["change"]["operation"])
-    except (ValueError, KeyError, TypeError):
-        return UNREADABLE
+        found = parse(content.decode("utf-8", errors="replace"), journal)
+    except AnabranchError as error:
+        raise _unreadable(what, journal, error.text) from None
+    # Whatever its format: the id stands where every version has put it.
+    change = found.get("change", found.get("shift"))
+    if not isinstance(change, dict) or not isinstance(change.get("operation"), str):
+        raise _unreadable(what, journal, "it names no operation")
+    return str(change["operation"])
+
+
+def _unreadable(what: str, journal: str, reason: str) -> Refused:
+    return messages.JOURNAL_UNREADABLE(what=what, journal=journal, reason=reason, operation="ID")
 
 
 def is_fence(storage: Storage, path: str) -> bool:
@@ -33,23 +43,17 @@ def is_fence(storage: Storage, path: str) -> bool:
     return content is not None and content.startswith(FENCE.encode())
 
 
-def fenced_by(checkpoint: Path) -> str | None:
-    """The operation whose fence stands there: what the checkpoint holds is neither what was nor what will be."""
-    storage = DirectoryStorage(checkpoint)
-    planned = Checkpoint(checkpoint).planned_batches()
-    if not planned or not is_fence(storage, f"offsets/{planned[-1]}"):
+def fenced_by(storage: Storage, what: str) -> str | None:
+    """The operation whose fence stands there: what the checkpoint holds is neither the old state nor the new one."""
+    if read_logs(storage).fence is None:
         return None
-    return under_way(storage) or "an operation"
+    return under_way(storage, what) or "an operation"
 
 
-def check_not_fenced(checkpoint: Path, what_cannot: str) -> None:
-    if (operation := fenced_by(checkpoint)) is not None:
-        raise refusal(operation, what_cannot)
+def check_not_fenced(storage: Storage, what: str) -> None:
+    if (operation := fenced_by(storage, what)) is not None:
+        raise not_finished(operation, what)
 
 
-def refusal(operation: str, what_cannot: str) -> Refused:
-    return Refused(
-        f"{what_cannot}: {operation} is not finished.",
-        f"anabranch resume {operation}   finishes it",
-        f"anabranch undo {operation}   takes it back",
-    )
+def not_finished(operation: str, what: str) -> Refused:
+    return messages.NOT_FINISHED(what=what, operation=operation)

@@ -1,36 +1,74 @@
-"""The history of operations: one directory each, with the plan that was shown, what happened, and the receipt.
+"""The log of operations: one directory each, with the plan that was shown and the receipt.
 
 The plan is written before the first effect; an operation without a receipt has not finished, and can be resumed.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 from uuid import uuid4
 
-from anabranch.errors import Misused
-from anabranch.project.project import Project
-from anabranch.storage.files import read_json, write_whole
+from anabranch.errors import AnabranchError, Reason
+from anabranch.operations import messages
+from anabranch.storage.codec import Format, parse
+from anabranch.storage.files import read_text, write_whole
 from anabranch.text.suggest import did_you_mean
 
+P = TypeVar("P")
+Kind = Literal["rewind", "undo", "reprocess"]
+Outcome = Literal["done", "refused", "undone", "rolled back"]
 _BEGUN = "%Y%m%dT%H%M%S"
+
+
+@dataclass(frozen=True)
+class Check:
+    """What must hold after an operation, and whether it does."""
+
+    what: Reason
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Receipt:
+    at: str
+    outcome: Outcome
+    # Of a rewind or undo: how many files were moved, and what was verified afterwards.
+    files: int | None = None
+    verified: tuple[Check, ...] = ()
+    # Of a reprocess: results acknowledged, of how many planned.
+    acknowledged: int | None = None
+    planned: int | None = None
+    # The operation that undid it.
+    by: str | None = None
+
+
+RECEIPT = Format("receipt", 1, Receipt)
 
 
 @dataclass(frozen=True)
 class Operation:
     id: str
     kind: str
-    plan: dict[str, Any]
-    receipt: dict[str, Any] | None
+    # As JSON: each capability decodes its own.
+    plan: Mapping[str, Any]
+    plan_path: str
+    receipt: Receipt | None
+    # Why its files cannot be understood; then nothing but its id is known.
+    problem: str | None = None
 
     @property
     def state(self) -> str:
-        return str(self.receipt.get("outcome", "done")) if self.receipt else "not finished"
+        if self.problem is not None:
+            return self.problem
+        return self.receipt.outcome if self.receipt else "not finished"
+
+    @property
+    def subject(self) -> str:
+        return str(self.plan.get("pipeline") or self.plan.get("checkpoint") or "?")
 
     @property
     def begun_ms(self) -> int:
@@ -38,39 +76,56 @@ class Operation:
         begun = datetime.strptime(self.id.partition("-")[0], _BEGUN).replace(tzinfo=UTC)
         return round(begun.timestamp() * 1000)
 
+    def decode(self, plan_format: Format[P]) -> P:
+        return plan_format.from_json(self.plan, self.plan_path)
 
-def new_operation_id(kind: str) -> str:
+    def as_json(self) -> dict[str, Any]:
+        receipt = RECEIPT.as_json(self.receipt) if self.receipt else None
+        return {"id": self.id, "kind": self.kind, "state": self.state, "plan": dict(self.plan), "receipt": receipt}
+
+
+def new_operation_id(kind: Kind) -> str:
     """Sorts by time, and says what it is."""
     return f"{datetime.now(UTC):{_BEGUN}}-{kind}-{uuid4().hex[:4]}"
 
 
-def record_plan(project: Project, operation: str, kind: str, plan: dict[str, Any]) -> None:
-    write_whole(_directory(project) / operation / "plan.json", json.dumps({"kind": kind, **plan}, indent=2))
+@dataclass(frozen=True)
+class OperationLog:
+    directory: Path
 
+    def record_plan(self, operation: str, plan_format: Format[P], plan: P) -> None:
+        write_whole(self._plan(operation), plan_format.encode(plan, indent=2))
 
-def record_receipt(project: Project, operation: str, receipt: dict[str, Any]) -> None:
-    moment = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    write_whole(_directory(project) / operation / "receipt.json", json.dumps({"at": moment, **receipt}, indent=2))
+    def record_receipt(self, operation: str, outcome: Outcome, **about: Any) -> None:
+        moment = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        write_whole(self._receipt(operation), RECEIPT.encode(Receipt(moment, outcome, **about), indent=2))
 
+    def all(self) -> Iterator[Operation]:
+        """The newest first."""
+        for directory in sorted(self.directory.glob("*"), reverse=True):
+            if (text := read_text(self._plan(directory.name))) is not None:
+                yield self._operation(directory.name, text)
 
-def operations(project: Project) -> Iterator[Operation]:
-    """The newest first."""
-    for directory in sorted(_directory(project).glob("*"), reverse=True):
-        if (plan := read_json(directory / "plan.json")) is not None:
-            yield Operation(directory.name, str(plan.get("kind")), plan, read_json(directory / "receipt.json"))
+    def find(self, operation_id: str) -> Operation:
+        known = list(self.all())
+        for operation in known:
+            if operation.id == operation_id:
+                return operation
+        suggestion = did_you_mean(operation_id, [operation.id for operation in known])
+        raise messages.UNKNOWN_OPERATION(operation=operation_id, suggestion=suggestion)
 
+    def _operation(self, name: str, text: str) -> Operation:
+        path, receipt_path = self._plan(name), self._receipt(name)
+        try:
+            plan = parse(text, str(path))
+            receipt_text = read_text(receipt_path)
+            receipt = RECEIPT.decode(receipt_text, str(receipt_path)) if receipt_text is not None else None
+        except AnabranchError as error:
+            return Operation(name, "?", {}, str(path), None, problem=error.text)
+        return Operation(name, str(plan.get("kind")), plan, str(path), receipt)
 
-def find_operation(project: Project, operation_id: str) -> Operation:
-    known = list(operations(project))
-    for operation in known:
-        if operation.id == operation_id:
-            return operation
-    raise Misused(
-        f"there is no operation {operation_id!r}.",
-        did_you_mean(operation_id, [operation.id for operation in known]),
-        "anabranch operations lists them",
-    )
+    def _plan(self, operation: str) -> Path:
+        return self.directory / operation / "plan.json"
 
-
-def _directory(project: Project) -> Path:
-    return project.home / "operations"
+    def _receipt(self, operation: str) -> Path:
+        return self.directory / operation / "receipt.json"

@@ -1,1 +1,1 @@
-"""What runs: definitions of pipelines as frozen values, and the catalog of them."""
+"""What runs: pipelines as frozen values, and their catalog. Loads no pyspark: a transformation imports it when called."""

@@ -1,1 +1,1 @@
-"""What must be in place before anything runs: settings, the project's directory, Java, jars, the Spark session."""
+"""A project: its directory and settings, and what they connect to: a Kafka cluster, a Spark session, checkpoints, the lake."""

@@ -1,4 +1,4 @@
-"""What a command is about: a pipeline's checkpoint, or any directory."""
+"""Which checkpoint a command is about: a pipeline's, or any directory."""
 
 from __future__ import annotations
 
@@ -6,46 +6,48 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from anabranch.checkpoint.messages import ONE_CHECKPOINT
 from anabranch.checkpoint.offsets import RetainedOffsets
-from anabranch.errors import AnabranchError, Misused
-from anabranch.pipeline.definition import Pipeline, find_pipeline, sink_for, split_target
+from anabranch.errors import AnabranchError
+from anabranch.pipeline.catalog import find_pipelines
+from anabranch.pipeline.definition import Pipeline
 from anabranch.project.project import Project
+from anabranch.storage.location import CheckpointLocation
 
 
 @dataclass(frozen=True)
 class CheckpointRef:
-    path: Path
+    location: CheckpointLocation
     # As it was sent to the sink whose checkpoint this is. None: named by its path, so nothing is known of it.
     pipeline: Pipeline | None
 
     @property
     def name(self) -> str:
-        return self.pipeline.name if self.pipeline else str(self.path)
+        return self.pipeline.name if self.pipeline else str(self.location)
 
 
 def resolve_checkpoint(project: Project, directory: Path, names: Sequence[str], to: str | None) -> CheckpointRef:
-    """A directory that is there wins; so does what is written as a path. Anything else is a pipeline's name."""
-    names, target = split_target(names, to)
-    if len(names) != 1:
-        raise Misused(f"one checkpoint at a time, not {len(names)}.", f"the first alone: {names[0]}")
+    """An existing directory wins; so does what is written as a path. Anything else is a pipeline's name."""
     name = names[0]
     path = directory / name
-    if "/" in name or path.is_dir():
-        return CheckpointRef(path, None)
-    pipeline = project.pipeline(find_pipeline(name))
-    pipeline = pipeline.changed(sink=project.placed(sink_for(pipeline, to, target)))
+    if len(names) == 1 and ("/" in name or path.is_dir()):
+        return CheckpointRef(CheckpointLocation(path), None)
+    pipelines = find_pipelines(names, to)
+    if len(names) != 1:
+        raise ONE_CHECKPOINT(count=len(names), first=name)
+    pipeline = project.sent_to(project.pipeline(pipelines[0]), to)
     return CheckpointRef(project.checkpoint(pipeline), pipeline)
 
 
 def retained_offsets(project: Project, ref: CheckpointRef) -> RetainedOffsets | None:
-    """What Kafka holds of the pipeline's source; None: it is not known which Kafka is meant, or it does not answer."""
+    """What Kafka retains of the pipeline's source; None: it is not known which Kafka is meant, or it is unreachable."""
     if ref.pipeline is None:
         return None
     # Kafka's client takes a tenth of a second to load: only where Kafka is asked.
-    from anabranch.project.cluster import topics_of
+    from anabranch.project.cluster import admin_of
 
     try:
         topic = ref.pipeline.source_topic
-        return {topic: topics_of(project).reach(topic)}
+        return {topic: admin_of(project).offset_ranges(topic)}
     except AnabranchError:
         return None

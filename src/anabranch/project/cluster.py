@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from anabranch.errors import Failed, Misused
-from anabranch.kafka.admin import Topics
+from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.embedded.broker import find_broker
 from anabranch.kafka.properties import PROBE, for_java, for_python
+from anabranch.kafka.records import GroupProducer, Received, read_records
+from anabranch.project import messages
 from anabranch.project.project import Project
+
+__all__ = ["Cluster", "KafkaAdmin", "Received", "admin_of", "cluster_of", "producer_for", "read_topic"]
 
 
 @dataclass(frozen=True)
-class Kafka:
-    """The same cluster, in the words of each client."""
+class Cluster:
+    """The same cluster, as each client's properties name it."""
 
     address: str
     # Not in a repr: they may hold passwords.
@@ -23,25 +26,29 @@ class Kafka:
     for_java: dict[str, str] = field(repr=False)
 
 
-def kafka_of(project: Project) -> Kafka:
+def cluster_of(project: Project) -> Cluster:
     settings = project.settings.kafka
     address = settings.bootstrap_servers
     if address is None:
         broker = find_broker(project.broker_dir)
         if broker is None:
-            raise Failed(
-                f"no Kafka: the broker of {project.directory} does not run, and kafka.bootstrap_servers is not set.",
-                "anabranch broker start",
-                "or set kafka.bootstrap_servers in anabranch.toml to yours",
-            )
+            raise messages.NO_KAFKA(directory=str(project.directory))
         address = broker.address
     bootstrap = {"bootstrap.servers": address}
     properties = _anchored(settings.properties, project.directory)
-    return Kafka(address, for_python(properties) | bootstrap, for_java(properties, _read_text) | bootstrap)
+    return Cluster(address, for_python(properties) | bootstrap, for_java(properties, _read_text) | bootstrap)
 
 
-def topics_of(project: Project) -> Topics:
-    return Topics(kafka_of(project).for_python)
+def admin_of(project: Project) -> KafkaAdmin:
+    return KafkaAdmin(cluster_of(project).for_python)
+
+
+def producer_for(admin: KafkaAdmin, topic: str) -> GroupProducer:
+    return GroupProducer(admin.properties, topic)
+
+
+def read_topic(admin: KafkaAdmin, topic: str, *, follow: bool) -> Iterator[Received]:
+    return read_records(admin, topic, follow=follow)
 
 
 def _anchored(properties: Mapping[str, str], directory: Path) -> dict[str, str]:
@@ -56,6 +63,6 @@ def _read_text(file: str) -> str:
     try:
         return Path(file).read_text(encoding="utf-8")
     except OSError as error:
-        raise Misused(f"kafka.properties names {file}, which cannot be read: {error.strerror}.") from None
+        raise messages.KEY_FILE_UNREADABLE(file=file, reason=error.strerror) from None
     except UnicodeDecodeError:
-        raise Misused(f"kafka.properties names {file}, which is not PEM.", "export it as PEM") from None
+        raise messages.KEY_FILE_NOT_PEM(file=file) from None

@@ -1,23 +1,27 @@
-"""A project is a directory: `anabranch.toml`, and `.anabranch/` with all that the commands keep there."""
+"""A project is a directory: `anabranch.toml`, and `.anabranch/` with everything that the commands keep there."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from anabranch.errors import Misused
-from anabranch.pipeline.definition import VISITS_LAKE, Pipeline, Sink, Table, Topic, sink_name
-from anabranch.project.settings import Loaded, PipelineSettings, Settings, load_settings
+from anabranch.errors import Reason
+from anabranch.operations.log import OperationLog
+from anabranch.pipeline.catalog import LAKE
+from anabranch.pipeline.definition import Pipeline, Sink, Table, Topic
+from anabranch.pipeline.messages import WINDOW_NOT_SETTABLE
+from anabranch.project import messages
+from anabranch.project.settings import LoadedSettings, PipelineSettings, Settings, load_settings
+from anabranch.storage.location import CheckpointLocation
 
 
 @dataclass(frozen=True)
 class Project:
     directory: Path
-    loaded: Loaded
+    loaded: LoadedSettings
 
     @property
     def settings(self) -> Settings:
@@ -36,19 +40,29 @@ class Project:
         return self.home / "logs"
 
     @property
+    def operations(self) -> OperationLog:
+        return OperationLog(self.home / "operations")
+
+    @property
     def ivy_settings(self) -> Path | None:
         named = self.settings.jars.ivy_settings
         return self.directory / named if named else None
 
     @property
     def lake(self) -> Path:
-        sink = self.pipeline(VISITS_LAKE).sink
+        sink = self.pipeline(LAKE).sink
         assert isinstance(sink, Table)
         return Path(sink.path)
 
     def pipeline(self, defaults: Pipeline) -> Pipeline:
         """The pipeline as this project's settings change it."""
         own = self._of(defaults)
+        for what, setting, default in (
+            ("window", own.window, defaults.window_s),
+            ("watermark", own.watermark, defaults.watermark_s),
+        ):
+            if setting is not None and default is None:
+                raise WINDOW_NOT_SETTABLE(pipeline=defaults.name, what=what, setting=f"pipelines.{defaults.name}.{what}")
         sink: Sink = Topic(own.topics.sink) if own.topics.sink else Table(own.table) if own.table else defaults.sink
         return defaults.changed(
             source_topic=own.topics.source,
@@ -61,30 +75,39 @@ class Project:
             watermark_s=own.watermark,
         )
 
-    def placed(self, sink: Sink | None) -> Sink | None:
-        """A table's path is seen from the project's directory."""
-        return Table(str(self.directory / sink.path)) if isinstance(sink, Table) else sink
+    def sent_to(self, pipeline: Pipeline, to: str | None) -> Pipeline:
+        """The pipeline as `--to` sends it."""
+        return pipeline.changed(sink=self.placed(pipeline.sent_to(to)))
 
-    def checkpoint(self, pipeline: Pipeline) -> Path:
+    def placed(self, sink: Sink | None) -> Sink | None:
+        return sink.placed(str(self.directory)) if sink is not None else None
+
+    def checkpoint(self, pipeline: Pipeline) -> CheckpointLocation:
         own = self._of(pipeline).checkpoint
         base = self.directory / own if own else self.home / "checkpoints" / pipeline.name
-        sink = pipeline.sink
-        if isinstance(sink, Table):
-            sink = Table(os.path.relpath(sink.path, self.directory))
-        return base / sink_name(sink)
+        return CheckpointLocation(base / pipeline.sink.directory_name(str(self.directory)))
 
-    def checkpoints(self, pipeline: Pipeline) -> list[Path]:
-        """Of each sink that the pipeline has ever been sent to; its own sink first, whether it has run or not."""
+    def checkpoints(self, pipeline: Pipeline) -> list[CheckpointLocation]:
+        """Of each sink that the pipeline was ever sent to; its own sink first, whether it has run or not."""
         own = self.checkpoint(self.pipeline(pipeline))
-        others = sorted(path for path in own.parent.glob("*") if path.is_dir() and path != own)
-        return [own, *others]
+        return [own, *own.others()]
 
     def _of(self, pipeline: Pipeline) -> PipelineSettings:
         return self.settings.pipelines.get(pipeline.name, PipelineSettings())
 
 
-def open_project(directory: Path, options: Mapping[str, Any] | None = None) -> Project:
+def open_project(
+    directory: Path, tell: Callable[[Reason], None] | None = None, options: Mapping[str, Any] | None = None
+) -> Project:
+    """The project in a directory. `tell` is told of a migration, which happens once."""
     if not directory.is_dir():
-        raise Misused(f"{directory} is not a directory.", f"mkdir -p {directory}")
+        raise messages.NOT_A_DIRECTORY(path=str(directory))
     directory = directory.resolve()
-    return Project(directory, load_settings(directory, options))
+    project = Project(directory, load_settings(directory, options))
+    if project.home.is_dir():
+        from anabranch.project.migration import migrate
+
+        migrated = migrate(project)
+        if migrated is not None and tell is not None:
+            tell(migrated)
+    return project

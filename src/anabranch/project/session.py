@@ -14,8 +14,8 @@ from anabranch.spark.jars import ensure_jars
 from anabranch.spark.session import Session, start_session
 
 
-class Waiting(Protocol):
-    """Shows a person that something goes on."""
+class Busy(Protocol):
+    """Shows a person that something is under way."""
 
     def busy(self, what: str) -> AbstractContextManager[None]: ...
     def counting(self, what: str) -> AbstractContextManager[Callable[[int, int], None]]: ...
@@ -26,11 +26,11 @@ def new_log_file(project: Project, purpose: str) -> Path:
 
 
 def open_session(
-    project: Project, face: Waiting, log_file: Path, *, changes: Mapping[str, str] | None = None, debug: bool = False
+    project: Project, ui: Busy, log_file: Path, *, changes: Mapping[str, str] | None = None, debug: bool = False
 ) -> Session:
-    with face.counting("Fetching Spark's jars") as count:
+    with ui.counting("Fetching Spark's jars") as count:
         jars = ensure_jars("spark", project.ivy_settings, count)
-    with face.busy("Starting Spark"):
+    with ui.busy("Starting Spark"):
         return start_session(
             {**project.settings.spark, **(changes or {})},
             zone=project.settings.timezone,

@@ -16,7 +16,8 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from anabranch.errors import AnabranchError, Misused
-from anabranch.pipeline.definition import PIPELINES
+from anabranch.pipeline.catalog import PIPELINES
+from anabranch.project import messages
 from anabranch.text.durations import parse_duration_s
 from anabranch.text.redact import shown
 from anabranch.text.suggest import did_you_mean
@@ -29,7 +30,7 @@ def _duration(value: object) -> float:
     try:
         return parse_duration_s(str(value))
     except AnabranchError as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(f"{error.text}; {'; '.join(error.remedies)}") from None
 
 
 def _zone(name: str) -> str:
@@ -79,7 +80,7 @@ class Jars(_Section):
     ivy_settings: Path | None = None
 
 
-class Topics(_Section):
+class PipelineTopics(_Section):
     source: str | None = None
     sink: str | None = None
 
@@ -91,7 +92,7 @@ class PipelineSettings(_Section):
     watermark: Duration | None = None
     future_tolerance: Duration | None = None
     table: str | None = None
-    topics: Topics = Topics()
+    topics: PipelineTopics = PipelineTopics()
     checkpoint: Path | None = None
 
 
@@ -107,18 +108,18 @@ class Settings(BaseModel):
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedSettings:
     settings: Settings
     # Dotted key -> "anabranch.toml", "environment", "option"; a key that is not here has its default.
     origins: Mapping[str, str]
 
     def in_force(self) -> Iterator[tuple[str, str, str]]:
-        """Key, value fit for a screen, origin: of everything that holds."""
+        """Key, value with secrets hidden, origin: of everything that is in force."""
         for key, value in flatten(self.settings.model_dump(mode="json")):
             yield key, shown(key, value), self.origins.get(key, "default")
 
 
-def load_settings(project_dir: Path, options: Mapping[str, Any] | None = None) -> Loaded:
+def load_settings(project_dir: Path, options: Mapping[str, Any] | None = None) -> LoadedSettings:
     file = project_dir / FILE_NAME
     layers = [(FILE_NAME, _read_toml(file)), ("environment", _read_environment()), ("option", dict(options or {}))]
     merged: dict[str, Any] = {}
@@ -126,10 +127,10 @@ def load_settings(project_dir: Path, options: Mapping[str, Any] | None = None) -
     for origin, layer in layers:
         _merge(merged, layer)
         origins |= {key: origin for key, _ in flatten(layer)}
-    _refuse_unknown_pipelines(merged)
+    _refuse_unknown_pipelines(merged, str(file))
     try:
         # model_validate, not Settings(...): the sources have been read above, each with its origin.
-        return Loaded(Settings.model_validate(merged), origins)
+        return LoadedSettings(Settings.model_validate(merged), origins)
     except ValidationError as error:
         raise _explained(error, origins, file) from None
 
@@ -140,7 +141,7 @@ def _read_toml(file: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Misused(f"{file} is not TOML: {error}.", "mend that line, then: anabranch config") from None
+        raise messages.SETTINGS_MALFORMED(file=str(file), reason=str(error)) from None
 
 
 def _read_environment() -> dict[str, Any]:
@@ -148,7 +149,7 @@ def _read_environment() -> dict[str, Any]:
     known = set(Settings.model_fields)
     for name in names:
         if (key := _first_key(name)) not in known:
-            raise Misused(f"the environment variable {name} sets nothing.", did_you_mean(key, known))
+            raise messages.UNKNOWN_VARIABLE(name=name, suggestion=did_you_mean(key, known))
     values = _parse_environment() if names else {}
     # A shell variable cannot have a dash: ANABRANCH_PIPELINES__VISITS_LOG__TRIGGER.
     if isinstance(pipelines := values.get("pipelines"), dict):
@@ -178,11 +179,11 @@ def _merge(below: dict[str, Any], above: Mapping[str, Any]) -> None:
             below[key] = value
 
 
-def _refuse_unknown_pipelines(tree: Mapping[str, Any]) -> None:
+def _refuse_unknown_pipelines(tree: Mapping[str, Any], where: str) -> None:
     names = [pipeline.name for pipeline in PIPELINES]
     for name in tree.get("pipelines", {}):
         if name not in names:
-            raise Misused(f"unknown setting pipelines.{name}.", did_you_mean(name, names))
+            raise messages.UNKNOWN_SETTING(key=f"pipelines.{name}", where=where, suggestion=did_you_mean(name, names))
 
 
 def _explained(error: ValidationError, origins: Mapping[str, str], file: Path) -> Misused:
@@ -192,9 +193,9 @@ def _explained(error: ValidationError, origins: Mapping[str, str], file: Path) -
     origin = next((origins[o] for o in origins if o == key or o.startswith(f"{key}.")), FILE_NAME)
     where = str(file) if origin == FILE_NAME else f"the {origin}"
     if first["type"] == "extra_forbidden":
-        return Misused(f"unknown setting {key} in {where}.", did_you_mean(path[-1], _keys_at(path[:-1])))
+        return messages.UNKNOWN_SETTING(key=key, where=where, suggestion=did_you_mean(path[-1], _keys_at(path[:-1])))
     reason = first["msg"].removeprefix("Value error, ")
-    return Misused(f"the setting {key} in {where} is not right: {reason}", "anabranch config shows what is in force")
+    return messages.SETTING_INVALID(key=key, where=where, reason=reason)
 
 
 def _keys_at(path: list[str]) -> list[str]:

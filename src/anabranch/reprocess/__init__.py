@@ -1,1 +1,1 @@
-"""Recompute event-time windows from the lake beside the running stream."""
+"""Recompute event-time windows from the lake, and emit their results again beside the running stream."""

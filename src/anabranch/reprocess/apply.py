@@ -1,92 +1,63 @@
-"""Reprocess: inspect, plan, apply. The running query is not touched: it is only looked at, through its checkpoint."""
+"""Reprocess: plan and apply. The running query is not touched: only its checkpoint is read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
-from typing import Any
 
 from anabranch.checkpoint.offsets import OffsetRange
 from anabranch.delta.lake import files_within
 from anabranch.errors import Refused
 from anabranch.kafka.records import GroupProducer, latest_by_key, read_records
-from anabranch.operations.fence import check_not_fenced
-from anabranch.operations.log import new_operation_id, record_plan, record_receipt
-from anabranch.pipeline.definition import VISITS_LAKE, Pipeline, Topic, find_pipeline
-from anabranch.project.cluster import kafka_of, topics_of
+from anabranch.operations.log import new_operation_id
+from anabranch.pipeline.catalog import find_pipeline
+from anabranch.pipeline.definition import Pipeline, Topic
+from anabranch.project.cluster import admin_of, cluster_of
 from anabranch.project.project import Project
 from anabranch.reprocess.inspect import later_results, stream_state, take_snapshot
 from anabranch.reprocess.plan import (
-    Change,
     Range,
     RangeChunk,
     ReprocessPlan,
     changes_between,
     check_closed,
-    check_lake,
     check_not_stale,
-    check_recomputable,
     count_windows,
-    partitions_of,
+    hours_of,
     split_range,
-    whole_windows,
+    with_topic,
 )
-from anabranch.reprocess.staleness import InputSnapshot
 from anabranch.spark.session import Session
+from anabranch.storage.codec import Format
 from anabranch.streaming.result_headers import operation_headers
 
+REPROCESS = Format("reprocess", 1, ReprocessPlan)
 # Results between two acknowledgements, and so between two steps of progress.
 _GROUP = 500
 # Rows between two steps of progress: some seconds of work, beside which the 0.3 s of a further Spark job are little.
-_PORTION_ROWS = 500_000
-# Records without a time are read with each portion: they may add a quarter to it, not more.
-_PORTION_OF_UNTIMED = 4
+_CHUNK_ROWS = 500_000
+# Records without a time are read with each chunk: they may add a quarter to it, not more.
+_CHUNKS_OF_UNTIMED = 4
 
 # Windows done and in all, rows done and in all.
-Recomputed = Callable[[int, int, int, int], None]
-
-
-def with_topic(pipeline: Pipeline, name: str | None) -> Pipeline:
-    """The pipeline as sent to the topic whose results are to be corrected."""
-    check_recomputable(pipeline)
-    if name is not None:
-        return replace(pipeline, sink=Topic(name))
-    if not isinstance(pipeline.sink, Topic):
-        raise Refused(
-            f"{pipeline.name} is sent to no topic whose results could be corrected.",
-            f"anabranch reprocess {pipeline.name} --topic NAME   where it was run with --to topic NAME",
-        )
-    return pipeline
-
-
-def check_range(project: Project, pipeline: Pipeline, asked: Range) -> Range:
-    """The whole windows of what was asked for; refuses what may not be recomputed now. Starts no Spark."""
-    assert pipeline.window_s is not None
-    wanted = whole_windows(asked, pipeline.window_s)
-    for one in (pipeline, project.pipeline(VISITS_LAKE)):
-        check_not_fenced(project.checkpoint(one), f"{pipeline.name} cannot be recomputed")
-    state = stream_state(project, pipeline)
-    check_closed(pipeline, wanted, state)
-    check_lake(pipeline, state)
-    return wanted
+OnRecomputed = Callable[[int, int, int, int], None]
 
 
 def plan_reprocess(
-    project: Project, pipeline: Pipeline, asked: Range, wanted: Range, session: Session, progress: Recomputed
+    project: Project, pipeline: Pipeline, asked: Range, wanted: Range, session: Session, progress: OnRecomputed
 ) -> ReprocessPlan:
     assert isinstance(pipeline.sink, Topic)
     assert pipeline.window_s is not None
-    topics = topics_of(project)
-    lake = files_within(project.lake, *partitions_of(wanted))
-    rows_at_most = max(_PORTION_ROWS, _PORTION_OF_UNTIMED * lake.rows_without_time)
-    parts = list(split_range(wanted, pipeline.window_s, lake.rows_by_hour, rows_at_most))
+    admin = admin_of(project)
+    lake = files_within(project.lake, *hours_of(wanted))
+    rows_at_most = max(_CHUNK_ROWS, _CHUNKS_OF_UNTIMED * lake.rows_without_time)
+    chunks = list(split_range(wanted, pipeline.window_s, lake.rows_by_hour, rows_at_most))
     try:
-        results = _recompute(project, pipeline, parts, lake.version, session, progress)
+        results = _recompute(project, pipeline, chunks, lake.version, session, progress)
     finally:
         session.end()
-    ground = take_snapshot(project, pipeline, wanted, topics, lake.version)
-    within = {partition: OffsetRange(*held) for partition, held in ground.results.items()}
-    latest = latest_by_key(read_records(topics, pipeline.sink.name, follow=False, within=within))
+    inputs = take_snapshot(project, pipeline, wanted, admin, lake.version)
+    within = {partition: OffsetRange(*held) for partition, held in inputs.results.items()}
+    latest = latest_by_key(read_records(admin, pipeline.sink.name, follow=False, within=within))
     return ReprocessPlan(
         operation=new_operation_id("reprocess"),
         pipeline=pipeline.name,
@@ -99,57 +70,57 @@ def plan_reprocess(
         files=lake.files,
         rows=lake.rows,
         changes=changes_between(results, {key: record.value_text for key, record in latest.items()}),
-        ground=ground,
+        inputs=inputs,
     )
 
 
 def _recompute(
-    project: Project, pipeline: Pipeline, parts: list[RangeChunk], version: int, session: Session, progress: Recomputed
+    project: Project, pipeline: Pipeline, chunks: list[RangeChunk], version: int, session: Session, progress: OnRecomputed
 ) -> list[tuple[str, str]]:
     from anabranch.reprocess.recompute import recompute
 
     assert pipeline.window_s is not None
     zone, lake = project.settings.timezone, str(project.lake)
-    windows_in_all = sum(count_windows(part.range, pipeline.window_s) for part in parts)
-    rows_in_all = sum(part.rows for part in parts)
+    windows_in_all = sum(count_windows(chunk.range, pipeline.window_s) for chunk in chunks)
+    rows_in_all = sum(chunk.rows for chunk in chunks)
     results: list[tuple[str, str]] = []
     windows, rows = 0, 0
     progress(0, windows_in_all, 0, rows_in_all)
-    for part in parts:
-        results += recompute(session.spark, pipeline, part.range, lake=lake, version=version, zone=zone)
-        windows, rows = windows + count_windows(part.range, pipeline.window_s), rows + part.rows
+    for chunk in chunks:
+        results += recompute(session.spark, pipeline, chunk.range, lake=lake, version=version, zone=zone)
+        windows, rows = windows + count_windows(chunk.range, pipeline.window_s), rows + chunk.rows
         progress(windows, windows_in_all, rows, rows_in_all)
     return results
 
 
 def apply_reprocess(project: Project, plan: ReprocessPlan, progress: Callable[[int, int], None]) -> int:
-    """Sends every result of the plan; how many were acknowledged. Done again it sends the same results again.
+    """Sends every result of the plan; how many were acknowledged. Repeated, it sends the same results again.
 
-    Two at once do no harm: both have found the same visits in the lake, so they send the same.
+    Two at once do no harm: both have found the same records in the lake, so they send the same.
     """
     pipeline = with_topic(project.pipeline(find_pipeline(plan.pipeline)), plan.topic)
     # Windows that are open will close: one that was interrupted can be resumed then.
     check_closed(pipeline, plan.range, stream_state(project, pipeline))
-    record_plan(project, plan.operation, "reprocess", asdict(plan))
+    project.operations.record_plan(plan.operation, REPROCESS, plan)
     try:
-        _check_ground(project, pipeline, plan)
+        _check_not_stale(project, pipeline, plan)
     except Refused:
-        # What moved does not move back: there will be nothing to resume.
-        record_receipt(project, plan.operation, {"outcome": "refused"})
+        # What has changed does not change back: there will be nothing to resume.
+        project.operations.record_receipt(plan.operation, "refused")
         raise
     sent = _send(project, plan, progress)
-    record_receipt(project, plan.operation, {"planned": len(plan.changes), "acknowledged": sent})
+    project.operations.record_receipt(plan.operation, "done", planned=len(plan.changes), acknowledged=sent)
     return sent
 
 
-def _check_ground(project: Project, pipeline: Pipeline, plan: ReprocessPlan) -> None:
-    topics = topics_of(project)
-    now = take_snapshot(project, pipeline, plan.range, topics)
-    check_not_stale(plan, now, list(later_results(topics, plan.topic, plan.ground, now)))
+def _check_not_stale(project: Project, pipeline: Pipeline, plan: ReprocessPlan) -> None:
+    admin = admin_of(project)
+    now = take_snapshot(project, pipeline, plan.range, admin)
+    check_not_stale(plan, now, list(later_results(admin, plan.topic, plan.inputs, now)))
 
 
 def _send(project: Project, plan: ReprocessPlan, progress: Callable[[int, int], None]) -> int:
-    producer = GroupProducer(kafka_of(project).for_python, plan.topic)
+    producer = GroupProducer(cluster_of(project).for_python, plan.topic)
     headers = operation_headers(plan.pipeline, "reprocess", plan.operation)
     sent = 0
     for first in range(0, len(plan.changes), _GROUP):
@@ -158,17 +129,3 @@ def _send(project: Project, plan: ReprocessPlan, progress: Callable[[int, int], 
         sent += len(group)
         progress(sent, len(plan.changes))
     return sent
-
-
-def plan_from_record(record: dict[str, Any]) -> ReprocessPlan:
-    """The plan as it was written down before the first result was sent."""
-    fields = {name: value for name, value in record.items() if name != "kind"}
-    ranges = {name: Range(**fields[name]) for name in ("asked", "range")}
-    changes = tuple(Change(**change) for change in fields["changes"])
-    return ReprocessPlan(**{**fields, **ranges, "changes": changes, "ground": _ground_from_record(fields["ground"])})
-
-
-def _ground_from_record(record: dict[str, Any]) -> InputSnapshot:
-    """JSON knows only text as keys, and no tuples."""
-    pairs = {name: {int(key): (pair[0], pair[1]) for key, pair in record[name].items()} for name in ("results", "visits")}
-    return InputSnapshot(**{**record, **pairs})

@@ -1,72 +1,74 @@
-"""Looks at what a reprocess stands on: the stream, the lake, and the topic of its results. It reads, and changes nothing."""
+"""Reads what a reprocess depends on: the stream, the lake, and the topic of its results. Changes nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
-from anabranch.checkpoint.log_reader import Checkpoint
-from anabranch.checkpoint.logs import KafkaOffsets
-from anabranch.checkpoint.offsets import OffsetRange
-from anabranch.delta.lake import visits_within
-from anabranch.kafka.admin import Topics
+from anabranch.checkpoint.offsets import OffsetRange, committed_so_far
+from anabranch.checkpoint.reader import read_logs
+from anabranch.delta.lake import records_within
+from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.records import read_records
-from anabranch.pipeline.definition import VISITS_LAKE, Pipeline, Topic
+from anabranch.operations.fence import check_not_fenced
+from anabranch.pipeline.catalog import LAKE
+from anabranch.pipeline.definition import Pipeline, Topic
 from anabranch.project.project import Project
-from anabranch.reprocess.plan import Range, StreamState
+from anabranch.reprocess.plan import Range, StreamState, check_closed, check_lake, whole_windows
 from anabranch.reprocess.staleness import InputSnapshot, LaterResult
-from anabranch.storage.files import read_json
 from anabranch.streaming.result_headers import OPERATION, ORIGIN
 
 
+def check_range(project: Project, pipeline: Pipeline, asked: Range) -> Range:
+    """The whole windows of what was asked for; refuses what may not be recomputed now. Starts no Spark."""
+    assert pipeline.window_s is not None
+    wanted = whole_windows(asked, pipeline.window_s)
+    for one in (pipeline, project.pipeline(LAKE)):
+        check_not_fenced(project.checkpoint(one).storage(), f"{pipeline.name} cannot be recomputed")
+    state = stream_state(project, pipeline)
+    check_closed(pipeline, wanted, state)
+    check_lake(pipeline, state)
+    return wanted
+
+
 def stream_state(project: Project, pipeline: Pipeline) -> StreamState:
-    stream = Checkpoint(project.checkpoint(pipeline))
-    lake = Checkpoint(project.checkpoint(project.pipeline(VISITS_LAKE)))
-    committed = stream.committed_batches()
-    entry, commit = (stream.offsets(committed[-1]), stream.commit(committed[-1])) if committed else (None, None)
+    stream = read_logs(project.checkpoint(pipeline).storage())
+    lake = read_logs(project.checkpoint(project.pipeline(LAKE)).storage())
+    committed = stream.commits.newest
+    entry, commit = (None, None) if committed is None else (stream.offset_entry(committed), stream.commit_entry(committed))
     topic = pipeline.source_topic
     return StreamState(
         watermark_ms=entry.watermark_ms if entry else None,
         next_watermark_ms=commit.next_watermark_ms if commit else None,
-        stream_read=_committed_ends(stream).get(topic, {}),
-        lake_read=_committed_ends(lake).get(topic, {}),
+        stream_read=committed_so_far(stream).get(topic, {}),
+        lake_read=committed_so_far(lake).get(topic, {}),
     )
 
 
 def take_snapshot(
-    project: Project, pipeline: Pipeline, wanted: Range, topics: Topics, lake_version: int | None = None
+    project: Project, pipeline: Pipeline, wanted: Range, admin: KafkaAdmin, lake_version: int | None = None
 ) -> InputSnapshot:
     """As it is now; the lake as it was at `lake_version`, if that is given."""
     assert isinstance(pipeline.sink, Topic)
     results = pipeline.sink.name
     start, end = (datetime.fromtimestamp(moment_ms / 1000, UTC) for moment_ms in (wanted.start_ms, wanted.end_ms))
-    lake_id, visits = visits_within(project.lake, pipeline.source_topic, start, end, lake_version)
+    lake_id, records = records_within(project.lake, pipeline.source_topic, start, end, lake_version)
     return InputSnapshot(
-        source_topic_id=topics.topic_id(pipeline.source_topic),
-        result_topic_id=topics.topic_id(results),
-        results={partition: (held.earliest, held.end) for partition, held in topics.reach(results).items()},
-        stream_id=_query_id(project.checkpoint(pipeline)),
+        source_topic_id=admin.topic_id(pipeline.source_topic),
+        result_topic_id=admin.topic_id(results),
+        results={partition: (held.earliest, held.end) for partition, held in admin.offset_ranges(results).items()},
+        stream_id=str(read_logs(project.checkpoint(pipeline).storage()).query_id),
         lake_id=lake_id,
-        visits=visits,
+        records=records,
     )
 
 
-def later_results(topics: Topics, topic: str, seen: InputSnapshot, now: InputSnapshot) -> Iterator[LaterResult]:
-    """What has come to the topic since the plan's look at it: only that is read."""
+def later_results(admin: KafkaAdmin, topic: str, planned: InputSnapshot, now: InputSnapshot) -> Iterator[LaterResult]:
+    """What has come to the topic since the plan read it: only that is read."""
     since = {
-        partition: OffsetRange(max(earliest, seen.results.get(partition, (0, 0))[1]), end)
+        partition: OffsetRange(max(earliest, planned.results.get(partition, (0, 0))[1]), end)
         for partition, (earliest, end) in now.results.items()
     }
-    for record in read_records(topics, topic, follow=False, within=since):
+    for record in read_records(admin, topic, follow=False, within=since):
         if record.key is not None:
             yield LaterResult(record.key_text, record.header(ORIGIN) or "elsewhere", record.header(OPERATION))
-
-
-def _query_id(checkpoint: Path) -> str:
-    return str((read_json(checkpoint / "metadata") or {}).get("id"))
-
-
-def _committed_ends(checkpoint: Checkpoint) -> KafkaOffsets:
-    committed = checkpoint.committed_batches()
-    return checkpoint.kafka_ends(committed[-1]) if committed else {}

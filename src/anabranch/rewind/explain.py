@@ -1,12 +1,12 @@
-"""A rewind and an undo in words: the same lines for every face, made from the plan alone."""
+"""The plan of a rewind and of an undo in words: the same lines for every UI, made from the plan alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
 
 from anabranch.checkpoint.report import instant
-from anabranch.operations.change import CheckpointChange, DeleteRows, LeaveSink, RestoreRows, SinkPart, WrittenRows
+from anabranch.operations.change import CheckpointChange
+from anabranch.operations.log import Check
 from anabranch.rewind.plan import RewindPlan
 from anabranch.rewind.undo import UndoPlan
 from anabranch.text.sizes import human_bytes
@@ -14,9 +14,13 @@ from anabranch.text.sizes import human_bytes
 _MOST_PARTITIONS = 8
 
 
-def explain(plan: RewindPlan) -> Iterator[str]:
+def explain(plan: RewindPlan | UndoPlan) -> Iterator[str]:
+    return explain_rewind(plan) if isinstance(plan, RewindPlan) else explain_undo(plan)
+
+
+def explain_rewind(plan: RewindPlan) -> Iterator[str]:
     name = plan.pipeline or "a checkpoint that is not of this project"
-    yield f"Rewind {name} to batch {plan.batch} ({_how(plan)})   {plan.change.operation}"
+    yield f"Rewind {name} to batch {plan.batch} ({_mode(plan)})   {plan.change.operation}"
     yield f"  checkpoint  {plan.checkpoint}"
     yield f"  batches     {_span(plan.batch, plan.newest)} of {plan.newest} taken back: they run again"
     yield f"  watermark   {_time(plan.watermark_ms)} -> {_time(plan.watermark_after_ms)}"
@@ -24,51 +28,36 @@ def explain(plan: RewindPlan) -> Iterator[str]:
     if plan.state_version:
         first = plan.batch + 1
         versions = _span(first, plan.state_version) if first <= plan.state_version else "none"
-        yield f"  state       version {plan.batch} is what batch {plan.batch} begins with; set aside: {versions}"
+        yield f"  state       batch {plan.batch} starts from version {plan.batch}; versions set aside: {versions}"
     size = human_bytes(plan.bytes)
-    yield f"  files       {_files(plan.change)}, {size}, set aside under {plan.change.aside}; nothing is deleted"
-    yield f"  sink        {sink_words(plan.change.sink)}"
+    yield f"  files       {_files(plan.change)}, {size}, set aside in {plan.change.aside}; nothing is deleted"
+    yield f"  sink        {plan.change.sink.effect.text}"
     for note in plan.notes:
-        yield f"  note        {note}"
-
-
-def explain_shift(plan: RewindPlan | UndoPlan) -> Iterator[str]:
-    return explain(plan) if isinstance(plan, RewindPlan) else explain_undo(plan)
+        yield f"  note        {note.text}"
 
 
 def explain_undo(plan: UndoPlan) -> Iterator[str]:
     yield f"Undo {plan.of}   {plan.change.operation}"
     yield f"  checkpoint  {plan.checkpoint}"
-    yield f"  batches     {_span(plan.batch, plan.newest)} are put back as they were before the rewind"
+    yield f"  batches     {_span(plan.batch, plan.newest)} are restored as they were before the rewind"
     yield f"  files       {_files(plan.change)} moved back from {plan.change.aside}"
-    yield f"  sink        {sink_words(plan.change.sink)}"
+    yield f"  sink        {plan.change.sink.effect.text}"
 
 
-def sink_words(part: SinkPart) -> str:
-    match part:
-        case LeaveSink(words):
-            return words
-        case DeleteRows(rows):
-            return (
-                f"{_table(rows)}: {rows.count:,} rows are taken out by their offsets, and the query's transaction is set"
-                f" from {rows.newest} to {rows.set_back_to}, in one commit; other writers' rows stay"
-            )
-        case RestoreRows(rows):
-            return (
-                f"{_table(rows)}: {rows.count:,} rows are put back, and the query's transaction is set"
-                f" from {rows.set_back_to} to {rows.newest}, in one commit"
-            )
-        case _:
-            assert_never(part)
+def explain_done(plan: RewindPlan | UndoPlan, checks: tuple[Check, ...]) -> Iterator[str]:
+    """What was verified afterwards, and what comes next."""
+    operation = plan.change.operation
+    yield f"Done: {operation}. Verified by a new read:" if checks else f"Done: {operation}."
+    yield from (f"  {check.what.text}" for check in checks)
+    if isinstance(plan, RewindPlan):
+        next_start = f"anabranch run {plan.pipeline}" if plan.pipeline else "the next start"
+        yield f"{next_start}   runs batch {plan.batch} again"
+        yield f"anabranch undo {operation}   restores everything, until then"
 
 
-def _table(rows: WrittenRows) -> str:
-    return f"table {rows.table}"
-
-
-def _how(plan: RewindPlan) -> str:
+def _mode(plan: RewindPlan) -> str:
     if plan.mode == "replay":
-        return "replay: it takes the same range again; later ones are planned anew"
+        return "replay: it reads the same range again; Spark plans later batches again"
     return "replan: Spark chooses a new range for it"
 
 

@@ -1,154 +1,150 @@
-"""Plans a rewind: asks the checkpoint, Kafka, the sink and the lake, and refuses before anything moves. No Spark, no JVM."""
+"""Plans a rewind: reads the checkpoint, Kafka, the sink and the lake, and refuses before anything moves. No Spark, no JVM."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anabranch.checkpoint.baseline import baseline_path, read_baseline
+from anabranch.checkpoint.baseline import read_baseline
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.lease import holder_of
-from anabranch.checkpoint.offsets import RetainedOffsets, not_retained
-from anabranch.checkpoint.starts import start_of
-from anabranch.errors import Failed, Misused, Refused
-from anabranch.operations.change import SinkPart
-from anabranch.operations.fence import refusal, under_way
-from anabranch.operations.log import new_operation_id, operations
+from anabranch.checkpoint.offsets import RetainedOffsets, not_retained, start_of
+from anabranch.errors import Failed, Reason
+from anabranch.operations.change import SinkChange
+from anabranch.operations.fence import not_finished, under_way
+from anabranch.operations.log import new_operation_id
 from anabranch.pipeline.definition import Pipeline, Table
 from anabranch.project.checkpoints import CheckpointRef
 from anabranch.project.project import Project
-from anabranch.rewind.plan import (
-    Mode,
-    RewindPlan,
-    check_restartable,
-    plan_rewind,
-)
-from anabranch.rewind.sinks import left_alone, refuse_unknown, sink_part
+from anabranch.rewind import messages
+from anabranch.rewind.plan import Mode, RewindPlan, check_restartable, plan_rewind
 from anabranch.rewind.target import Target, batch_for
-from anabranch.storage.local import DirectoryStorage
+from anabranch.storage.location import CheckpointLocation
 from anabranch.streaming.code_fingerprint import code_fingerprint
+from anabranch.streaming.messages import SINK_UNKNOWN_LEFT
+from anabranch.streaming.sinks import policy_of
+from anabranch.streaming.sinks.base import RewoundBatches, leave
 
 if TYPE_CHECKING:
-    from anabranch.kafka.admin import Topics
+    from anabranch.kafka.admin import KafkaAdmin
 
 
 @dataclass(frozen=True)
 class RewindRequest:
     target: Target
     mode: Mode
-    # Said by the user of a query that is not ours: an idle one leaves no trace of running.
+    # The user's word that a query which is not ours is stopped: an idle one leaves no trace of running.
     stopped: bool
     checkpoint_only: bool
 
 
-def plan(project: Project, ref: CheckpointRef, checkpoint: Checkpoint, wish: RewindRequest) -> RewindPlan | None:
+def plan(project: Project, ref: CheckpointRef, checkpoint: Checkpoint, request: RewindRequest) -> RewindPlan | None:
     """Refuses what is impossible, or would do harm, before anything moves; None: there is nothing to do."""
-    _check_quiet(ref, wish)
-    if (other := under_way(DirectoryStorage(ref.path))) is not None:
-        raise refusal(other, "it cannot be rewound")
-    operation = new_operation_id("rewind")
-    batch = batch_for(checkpoint, wish.target)
+    _check_stopped(ref, request)
+    cannot = "it cannot be rewound"
+    if (other := under_way(ref.location.storage(), cannot)) is not None:
+        raise not_finished(other, cannot)
+    batch = batch_for(checkpoint, request.target)
     if batch == checkpoint.next_batch and batch not in checkpoint.offsets:
         return None
-    pipeline = ref.pipeline
-    if pipeline is None:
-        verdict = check_restartable(checkpoint, batch, wish.mode, None)
-        if not wish.checkpoint_only:
-            raise refuse_unknown(str(ref.path))
-        sink: SinkPart = left_alone(None)
-        notes = ["whether the source still has the data was not asked: it is not known which Kafka this query reads"]
-    else:
-        # As in subject.py: loaded where Kafka is asked.
-        from anabranch.project.cluster import topics_of
-
-        topics = topics_of(project)
-        held: RetainedOffsets = {pipeline.source_topic: topics.reach(pipeline.source_topic)}
-        _check_same_topic(pipeline, ref.path, topics)
-        verdict = check_restartable(checkpoint, batch, wish.mode, held, list(_in_the_lake(project, checkpoint, batch, held)))
-        is_left = wish.checkpoint_only
-        sink = left_alone(pipeline) if is_left else sink_part(pipeline, checkpoint, batch, operation, topics)
-        notes = [*_kafka_notes(held), *_notes(project, pipeline, ref.path, checkpoint, batch)]
-    made = plan_rewind(
-        checkpoint, batch, wish.mode, operation=operation, sink=sink,
-        pipeline=pipeline.name if pipeline else None, notes=[*notes, *verdict.notes],
-    )  # fmt: skip
+    plan_it = _plan_foreign if ref.pipeline is None else _plan_ours
+    made = plan_it(project, ref, checkpoint, request, batch)
     return None if made.is_empty else made
 
 
-def _check_quiet(ref: CheckpointRef, wish: RewindRequest) -> None:
+def _plan_foreign(
+    _project: Project, ref: CheckpointRef, checkpoint: Checkpoint, request: RewindRequest, batch: int
+) -> RewindPlan:
+    """Of a query that is not ours nothing is known but its checkpoint."""
+    verdict = check_restartable(checkpoint, batch, request.mode, None)
+    if not request.checkpoint_only:
+        raise messages.SINK_NOT_KNOWN(path=str(ref.location))
+    notes = [messages.RETENTION_UNKNOWN(), *verdict.notes]
+    sink = leave("none", SINK_UNKNOWN_LEFT())
+    operation = new_operation_id("rewind")
+    return plan_rewind(checkpoint, batch, request.mode, operation=operation, sink=sink, pipeline=None, notes=notes)
+
+
+def _plan_ours(project: Project, ref: CheckpointRef, checkpoint: Checkpoint, request: RewindRequest, batch: int) -> RewindPlan:
+    # As in project/checkpoints.py: loaded where Kafka is asked.
+    from anabranch.project.cluster import admin_of
+
+    pipeline, admin, operation = ref.pipeline, admin_of(project), new_operation_id("rewind")
+    assert pipeline is not None
+    retained: RetainedOffsets = {pipeline.source_topic: admin.offset_ranges(pipeline.source_topic)}
+    _check_same_topic(pipeline, ref.location, admin)
+    in_lake = list(_in_the_lake(project, checkpoint, batch, retained))
+    verdict = check_restartable(checkpoint, batch, request.mode, retained, in_lake)
+    policy = policy_of(pipeline.sink)
+    sink: SinkChange = (
+        leave(policy.kind, policy.left_alone())
+        if request.checkpoint_only
+        else policy.plan_rewind(RewoundBatches(pipeline, checkpoint, batch, operation, admin))
+    )
+    notes = [*_kafka_notes(retained), *_notes(project, pipeline, ref.location, checkpoint, batch), *verdict.notes]
+    return plan_rewind(checkpoint, batch, request.mode, operation=operation, sink=sink, pipeline=pipeline.name, notes=notes)
+
+
+def _check_stopped(ref: CheckpointRef, request: RewindRequest) -> None:
     if ref.pipeline is not None:
-        if (holder := holder_of(ref.path)) is not None:
-            name = ref.pipeline.name
-            raise Refused(
-                f"{name} runs: {holder.describe()}.", f"anabranch stop {name}   ends it after its batch", "then rewind"
-            )
-    elif baseline_path(ref.path).exists():
-        raise Misused(
-            f"{ref.path} is the checkpoint of a pipeline: named by its path its sink would stay behind.",
-            f"anabranch rewind {ref.path.parent.name} ...   in its project, with --to if it is not its own sink",
-        )
-    elif not wish.stopped:
-        raise Refused(
-            "this checkpoint has no lease of ours: a busy query would be found by its log and by the fence, an idle one by"
-            " neither, and would write on past the rewind.",
-            "stop the query, make sure that its driver is gone, and say so: --stopped",
-        )
+        if (holder := holder_of(ref.location)) is not None:
+            raise messages.PIPELINE_RUNS(pipeline=ref.pipeline.name, holder=holder.describe())
+    elif ref.location.baseline.exists():
+        raise messages.OURS_BY_PATH(path=str(ref.location), pipeline=ref.location.path.parent.name)
+    elif not request.stopped:
+        raise messages.MAYBE_RUNNING()
 
 
-def _check_same_topic(pipeline: Pipeline, checkpoint: Path, topics: Topics) -> None:
-    facts = read_baseline(checkpoint)
-    if facts is not None and facts.topic_id != topics.topic_id(pipeline.source_topic):
-        raise Refused(
-            f"{pipeline.source_topic} was deleted and made again: under the same offsets lie other records now.",
-            f"to begin anew with what Kafka has, set the checkpoint aside: mv {checkpoint} {checkpoint}.old",
-        )
+def _check_same_topic(pipeline: Pipeline, location: CheckpointLocation, admin: KafkaAdmin) -> None:
+    baseline = read_baseline(location)
+    if baseline is not None and baseline.topic_id != admin.topic_id(pipeline.source_topic):
+        raise messages.SOURCE_RECREATED(topic=pipeline.source_topic, checkpoint=str(location))
 
 
-def _in_the_lake(project: Project, checkpoint: Checkpoint, batch: int, held: RetainedOffsets) -> Iterator[str]:
-    """Where Kafka has lost what the batch needs: whether the lake still has it."""
+def _in_the_lake(project: Project, checkpoint: Checkpoint, batch: int, retained: RetainedOffsets) -> Iterator[Reason]:
+    """Where Kafka no longer has what the batch needs: whether the lake still has it."""
     start = start_of(checkpoint, batch)
-    if not list(not_retained(start, held)):
+    if not list(not_retained(start, retained)):
         return
     from anabranch.delta.lake import inspect_lake
 
     try:
         lake = inspect_lake(project.lake).offsets
     except Failed:
-        yield "there is no lake that would have these records"
+        yield messages.NO_LAKE_HAS_THEM()
         return
     for topic, partitions in start.items():
         for partition, offset in partitions.items():
-            reach = held.get(topic, {}).get(partition)
-            if reach is None or offset >= reach.earliest:
+            held = retained.get(topic, {}).get(partition)
+            if held is None or offset >= held.earliest:
                 continue
             first, end = lake.get(topic, {}).get(partition, (0, 0))
-            has_all = first <= offset and end >= reach.earliest
-            which = f"offsets {offset} to {reach.earliest - 1} of {topic} partition {partition}"
-            yield (
-                f"the lake still has {which}: anabranch reprocess recomputes windows from it"
-                if has_all
-                else f"the lake does not have all of {which} either: it holds {first} to {end - 1}"
-            )
+            about = {"topic": topic, "partition": partition, "first": offset, "last": held.earliest - 1}
+            if first <= offset and end >= held.earliest:
+                yield messages.LAKE_HAS_THEM(**about)
+            else:
+                yield messages.LAKE_LACKS_THEM(**about, held=f"{first} to {end - 1}" if end else "none of it")
 
 
-def _kafka_notes(held: RetainedOffsets) -> Iterator[str]:
-    for topic, partitions in held.items():
-        parts = "  ".join(f"{partition}: {reach.earliest}..{reach.end}" for partition, reach in sorted(partitions.items()))
-        yield f"Kafka holds {topic}  {parts}"
+def _kafka_notes(retained: RetainedOffsets) -> Iterator[Reason]:
+    for topic, partitions in retained.items():
+        ranges = [f"{partition}: {offsets.earliest}..{offsets.end}" for partition, offsets in sorted(partitions.items())]
+        yield messages.KAFKA_RETAINS(topic=topic, ranges="  ".join(ranges))
 
 
-def _notes(project: Project, pipeline: Pipeline, path: Path, checkpoint: Checkpoint, batch: int) -> Iterator[str]:
-    facts = read_baseline(path)
-    if facts is not None:
-        now = replace(facts, window_s=pipeline.window_s, watermark_s=pipeline.watermark_s)
-        yield from (f"{difference}: a start will be refused" for difference in facts.differences(now))
-        first = facts.codes.get(code_fingerprint(pipeline))
-        if facts.codes and (first is None or first > batch):
-            yield "batches that are taken back were computed by another version of the pipeline's code: results may differ"
+def _notes(
+    project: Project, pipeline: Pipeline, location: CheckpointLocation, checkpoint: Checkpoint, batch: int
+) -> Iterator[Reason]:
+    baseline = read_baseline(location)
+    if baseline is not None:
+        now = replace(baseline, window_s=pipeline.window_s, watermark_s=pipeline.watermark_s)
+        yield from (messages.START_WILL_BE_REFUSED(difference=one) for one in baseline.differences(now))
+        first = baseline.codes.get(code_fingerprint(pipeline))
+        if baseline.codes and (first is None or first > batch):
+            yield messages.OTHER_CODE()
     entry = checkpoint.offset_entry(batch)
     if pipeline.sink == Table(str(project.lake)) and entry is not None:
-        for operation in operations(project):
+        for operation in project.operations.all():
             if operation.kind == "reprocess" and operation.begun_ms >= entry.timestamp_ms:
-                yield f"{operation.id} has read rows of the lake that are taken out now; the results that it sent stay"
+                yield messages.READ_BY_REPROCESS(operation=operation.id)

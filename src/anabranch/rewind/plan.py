@@ -1,32 +1,25 @@
-"""What a rewind does to a checkpoint: from an inventory and a batch to the files that go, and what that means.
+"""What a rewind does to a checkpoint: from a checkpoint and a batch to the files that are moved, and what that means.
 
-Batch N runs again, with the same range (replay) or planned anew (replan). Rules: checkpoint-rewind.md, 1. Whether N is possible
-is decided in possible.py, what happens at the sink by whoever knows the sink; nothing here looks at the world.
+Batch N runs again, with the same range (replay) or a new one (replan): the rules are in docs/internals/rewinding.md. Whether
+N is possible is decided in checkpoint/restartable.py, what happens at the sink in streaming/sinks. Nothing here reads a disk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.files import LogFiles, parse_state_name
 from anabranch.checkpoint.logs import KafkaOffsets, OffsetEntry
-from anabranch.checkpoint.offsets import RetainedOffsets
+from anabranch.checkpoint.offsets import RetainedOffsets, read_so_far, start_of
 from anabranch.checkpoint.restartable import Rewindability, judge_replan, judge_replay
 from anabranch.checkpoint.sources import log_offset
-from anabranch.checkpoint.starts import read_so_far, start_of
-from anabranch.errors import Refused
-from anabranch.operations.change import (
-    CheckpointChange,
-    LeaveSink,
-    Pairs,
-    SinkPart,
-    change_from_json,
-    fingerprint,
-    pairs_from_json,
-)
+from anabranch.errors import Reason
+from anabranch.operations.change import CheckpointChange, OffsetPairs, SinkChange, fingerprint
+from anabranch.operations.log import Check
+from anabranch.rewind import messages
 
 Mode = Literal["replay", "replan"]
 
@@ -44,17 +37,17 @@ class RewindPlan:
     watermark_ms: int
     watermark_after_ms: int
     # Where the next batch begins now, and will begin.
-    offsets: Pairs
+    offsets: OffsetPairs
     # To be read again; None where the source does not tell.
     rows: int | None
     # The newest version of state that is held, in any store; 0 without state.
     state_version: int
     bytes: int
-    notes: tuple[str, ...]
+    notes: tuple[Reason, ...]
 
     @property
     def is_empty(self) -> bool:
-        return not self.change.paths and isinstance(self.change.sink, LeaveSink)
+        return not self.change.paths and self.change.sink.action == "leave"
 
 
 def plan_rewind(
@@ -63,9 +56,9 @@ def plan_rewind(
     mode: Mode,
     *,
     operation: str,
-    sink: SinkPart,
+    sink: SinkChange,
     pipeline: str | None,
-    notes: Sequence[str] = (),
+    notes: Sequence[Reason] = (),
 ) -> RewindPlan:
     """The batch must be possible (`check_possible`)."""
     newest = checkpoint.newest if checkpoint.newest is not None else -1
@@ -91,45 +84,44 @@ def plan_rewind(
         watermark_after_ms=_watermark(checkpoint, batch),
         offsets=_both(now, then),
         rows=_rows(now, then),
-        state_version=max((max(s.versions, default=0) for o in checkpoint.operators for s in o.stores), default=0),
+        state_version=_newest_state(checkpoint),
         bytes=sum(_sizes(checkpoint, paths)),
         notes=tuple(notes),
     )
 
 
-def possible(checkpoint: Checkpoint, batch: int, mode: Mode, held: RetainedOffsets | None = None) -> Rewindability:
-    return judge_replay(checkpoint, batch, held) if mode == "replay" else judge_replan(checkpoint, batch, held)
+def judge(checkpoint: Checkpoint, batch: int, mode: Mode, retained: RetainedOffsets | None = None) -> Rewindability:
+    return (judge_replay if mode == "replay" else judge_replan)(checkpoint, batch, retained)
 
 
 def check_restartable(
-    checkpoint: Checkpoint, batch: int, mode: Mode, held: RetainedOffsets | None, also: Sequence[str] = ()
+    checkpoint: Checkpoint, batch: int, mode: Mode, retained: RetainedOffsets | None, also: Sequence[Reason] = ()
 ) -> Rewindability:
-    """Refuses with the reason, and the nearest batches that are possible. `also`: more ways out."""
-    verdict = possible(checkpoint, batch, mode, held)
+    """Refuses with the reason, and the nearest batches that are possible. `also`: more remedies."""
+    verdict = judge(checkpoint, batch, mode, retained)
     if verdict.possible:
         return verdict
     other: Mode = "replan" if mode == "replay" else "replay"
-    ways = [f"batch {near} is possible: --to-batch {near}" for near in _nearest(checkpoint, batch, mode, held)]
-    if possible(checkpoint, batch, other, held).possible:
-        flag = "with --replan" if other == "replan" else "without --replan"
-        ways.append(f"batch {batch} is possible {flag}")
+    ways = [messages.NEAREST(batch=near) for near in _nearest(checkpoint, batch, mode, retained)]
+    if judge(checkpoint, batch, other, retained).possible:
+        ways.append((messages.WITH_REPLAN if other == "replan" else messages.WITHOUT_REPLAN)(batch=batch))
     if not ways:
-        ways.append("no batch is possible: anabranch checkpoint says what is wrong with it")
-    raise Refused(f"batch {batch} cannot be rewound to by {mode}: {'; '.join(verdict.why_not)}.", *ways, *also)
+        ways.append(messages.NONE_POSSIBLE())
+    raise messages.NOT_RESTARTABLE(batch=batch, mode=mode, why=verdict.why_not, ways=[*ways, *also])
 
 
-def _nearest(checkpoint: Checkpoint, batch: int, mode: Mode, held: RetainedOffsets | None) -> Iterator[int]:
+def _nearest(checkpoint: Checkpoint, batch: int, mode: Mode, retained: RetainedOffsets | None) -> Iterator[int]:
     """The next possible one on each side."""
     below = (number for number in reversed(checkpoint.batches) if number < batch)
     above = (number for number in checkpoint.batches if number > batch)
     for side in (below, above):
-        found = next((number for number in side if possible(checkpoint, number, mode, held).possible), None)
+        found = next((number for number in side if judge(checkpoint, number, mode, retained).possible), None)
         if found is not None:
             yield found
 
 
 def files_beyond(checkpoint: Checkpoint, batch: int, mode: Mode) -> Iterator[str]:
-    """What goes aside so that batch N runs again: newest first, commits before offsets, each with its checksum."""
+    """What is moved aside so that batch N runs again: newest first, commits before offsets, each with its checksum."""
     last_kept = batch if mode == "replay" else batch - 1
     yield from _log(checkpoint, checkpoint.commits, batch - 1)
     yield from _log(checkpoint, checkpoint.offsets, last_kept)
@@ -153,7 +145,7 @@ def _log(checkpoint: Checkpoint, log: LogFiles, last_kept: int) -> Iterator[str]
 
 
 def _state(checkpoint: Checkpoint, batch: int) -> Iterator[str]:
-    """Every version above N, in every operator, partition and store: one left behind corrupts in silence (hazards A, B)."""
+    """Every version above N, in every operator, partition and store: one left behind corrupts silently (hazards.md, A, B)."""
     for operator in checkpoint.operators:
         for store in operator.stores:
             for name in sorted(checkpoint.listing.get(store.directory, {})):
@@ -172,7 +164,7 @@ def _without_checksum(name: str) -> str:
 
 
 def _file_sources(checkpoint: Checkpoint, kept: OffsetEntry | None, newest: OffsetEntry | None) -> Iterator[str]:
-    """Entries of a file source beyond the limit; of Kafka and rate, which keep where they began, nothing (hazard K)."""
+    """Entries of a file source beyond the limit; of Kafka and rate, which keep where they began, nothing (hazards.md, K)."""
     texts = newest.sources if newest else ()
     seen: set[str] = set()
     for place, text in enumerate(texts):
@@ -217,31 +209,34 @@ def _sizes(checkpoint: Checkpoint, paths: Iterable[str]) -> Iterator[int]:
             yield size if size >= 0 else checkpoint.contents.size(path)
 
 
-def plan_from_json(record: Mapping[str, Any]) -> RewindPlan:
-    fields = {name: value for name, value in record.items() if name in RewindPlan.__dataclass_fields__}
-    read = {"change": change_from_json(record["change"]), "offsets": pairs_from_json(record["offsets"])}
-    return RewindPlan(**{**fields, **read, "notes": tuple(record["notes"])})
+def verify(change: CheckpointChange, checkpoint: Checkpoint) -> tuple[Check, ...]:
+    """From a new read of the checkpoint: each thing that must hold now, and whether it does."""
+    return (
+        Check(messages.NO_FENCE_LEFT(), checkpoint.fence is None and not checkpoint.journals),
+        Check(messages.FILES_AS_PLANNED(), fingerprint(checkpoint.listing) == change.after),
+    )
 
 
-def verify(change: CheckpointChange, checkpoint: Checkpoint) -> list[tuple[str, bool]]:
-    """From a fresh look: each thing that must hold now, and whether it does."""
-    return [
-        ("no fence and no journal are left", checkpoint.fence is None and not checkpoint.journals),
-        ("every file is in its place: none is missing, none is left over",
-         fingerprint(checkpoint.listing) == change.after),
-    ]  # fmt: skip
-
-
-def verify_rewind(plan: RewindPlan, checkpoint: Checkpoint) -> list[tuple[str, bool]]:
+def verify_rewind(plan: RewindPlan, checkpoint: Checkpoint) -> tuple[Check, ...]:
     last = plan.batch if plan.mode == "replay" else plan.batch - 1
-    versions = [version for operator in checkpoint.operators for store in operator.stores for version in store.versions]
     newest, committed = checkpoint.newest, checkpoint.commits.newest
-    return [
+    is_restartable = judge(checkpoint, plan.batch, plan.mode).possible
+    return (
         *verify(plan.change, checkpoint),
-        (f"the newest batch planned is {last if last >= 0 else 'none'}", (-1 if newest is None else newest) == last),
-        (f"the newest commit is {plan.batch - 1 if plan.batch else 'none'}",
-         (-1 if committed is None else committed) == plan.batch - 1),
-        (f"no state version is above {plan.batch}", all(version <= plan.batch for version in versions)),
-        (f"batch {plan.batch} has all that it needs: its log, and its state loads",
-         possible(checkpoint, plan.batch, plan.mode).possible),
-    ]  # fmt: skip
+        Check(messages.NEWEST_PLANNED_IS(batch=_or_none(last)), (-1 if newest is None else newest) == last),
+        Check(
+            messages.NEWEST_COMMIT_IS(batch=_or_none(plan.batch - 1)),
+            (-1 if committed is None else committed) == plan.batch - 1,
+        ),
+        Check(messages.NO_STATE_ABOVE(version=plan.batch), _newest_state(checkpoint) <= plan.batch),
+        Check(messages.BATCH_IS_RESTARTABLE(batch=plan.batch), is_restartable),
+    )
+
+
+def _or_none(batch: int) -> int | str:
+    return batch if batch >= 0 else "none"
+
+
+def _newest_state(checkpoint: Checkpoint) -> int:
+    """In any store; 0 without state."""
+    return max((max(store.versions, default=0) for one in checkpoint.operators for store in one.stores), default=0)

@@ -1,7 +1,7 @@
-"""From a time, an event time or a Kafka offset to the batch that is to run again (checkpoint-rewind.md, 7).
+"""From a time, an event time or a Kafka offset to the batch that is to run again (docs/internals/checkpoints.md).
 
-Looks from the newest batch down, so that only what is passed is read. Where the batch asked for may be older than the oldest
-one kept, it says so instead of naming another.
+Goes from the newest batch down, so that only the batches on the way are read. Where the batch asked for may be older than the
+oldest one kept, it says so instead of naming another.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ from dataclasses import dataclass
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.logs import parse_kafka_offsets
 from anabranch.checkpoint.report import instant
-from anabranch.errors import Misused, Refused
+from anabranch.errors import Reason, Refused
+from anabranch.pipeline.definition import Pipeline
+from anabranch.rewind import messages
+from anabranch.text.durations import parse_duration_s
+from anabranch.text.instants import parse_instant
 
 
 @dataclass(frozen=True)
@@ -48,19 +52,53 @@ class ToOffset:
 Target = ToBatch | ToTime | ToEventTime | ToOffset
 
 
-def parse_offset_target(text: str) -> ToOffset:
+@dataclass(frozen=True)
+class TargetOptions:
+    """The options that name a target, as they were typed."""
+
+    to_batch: int | None
+    to_time: str | None
+    to_event_time: str | None
+    to_offset: str | None
+    delay: str | None
+
+
+def parse_target(options: TargetOptions, zone: str, pipeline: Pipeline | None) -> Target:
+    """`zone`: of times that name none. `pipeline`: whose watermark delay holds unless another is given."""
+
+    def epoch_ms(text: str) -> int:
+        return round(parse_instant(text, zone).timestamp() * 1000)
+
+    given = (options.to_batch, options.to_time, options.to_event_time, options.to_offset)
+    count = sum(value is not None for value in given)
+    if count != 1:
+        raise messages.NO_TARGET() if count == 0 else messages.TWO_TARGETS()
+    if options.to_batch is not None:
+        return ToBatch(options.to_batch)
+    if options.to_time is not None:
+        return ToTime(epoch_ms(options.to_time))
+    if options.to_offset is not None:
+        return _parse_offset(options.to_offset)
+    assert options.to_event_time is not None
+    if options.delay is None and pipeline is None:
+        raise messages.DELAY_UNKNOWN()
+    delay_s = parse_duration_s(options.delay) if options.delay is not None else pipeline.watermark_s if pipeline else None
+    return ToEventTime(epoch_ms(options.to_event_time), None if delay_s is None else round(delay_s * 1000))
+
+
+def _parse_offset(text: str) -> ToOffset:
     """TOPIC:PARTITION:OFFSET; a topic's name has no colon."""
     topic, _, rest = text.partition(":")
     partition, _, offset = rest.partition(":")
     if not topic or not partition.isdecimal() or not offset.isdecimal():
-        raise Misused(f"{text!r} names no record.", "--to-offset TOPIC:PARTITION:OFFSET, such as visits:0:1200")
+        raise messages.OFFSET_MALFORMED(text=text)
     return ToOffset(topic, int(partition), int(offset))
 
 
 def batch_for(checkpoint: Checkpoint, target: Target) -> int:
     """Refuses where no batch fits, or the one that fits may be gone."""
     if not checkpoint.batches:
-        raise Refused("no batch was ever planned here: there is nothing to rewind.")
+        raise messages.NOTHING_PLANNED()
     match target:
         case ToBatch(batch):
             return batch
@@ -76,36 +114,26 @@ def _by_time(checkpoint: Checkpoint, epoch_ms: int) -> int:
     found = _smallest(checkpoint.batches, lambda batch: _planned_ms(checkpoint, batch) >= epoch_ms)
     newest = checkpoint.batches[-1]
     if found is None:
-        raise Refused(
-            f"no batch was planned at {_time(epoch_ms)} or later: the newest, {newest}, was at"
-            f" {_time(_planned_ms(checkpoint, newest))}.",
-            f"--to-batch {newest}   takes the newest back",
-        )
+        raise messages.NO_BATCH_AT(time=_time(epoch_ms), newest=newest, planned=_time(_planned_ms(checkpoint, newest)))
     if found == checkpoint.batches[0] and found > 0 and _planned_ms(checkpoint, found) > epoch_ms:
-        raise _older(checkpoint, f"the first batch planned at {_time(epoch_ms)} or later")
+        raise _older(checkpoint, messages.FIRST_PLANNED_AT(time=_time(epoch_ms)))
     return found
 
 
 def _by_event_time(checkpoint: Checkpoint, epoch_ms: int, delay_ms: int | None) -> int:
     if delay_ms is None:
-        raise Refused(
-            "without a watermark no batch can be told by event time.",
-            "--to-time goes by when a batch was planned, --to-offset by a record",
-        )
+        raise messages.NO_WATERMARK()
     numbers = sorted(checkpoint.commits.sizes)
     found = _smallest(numbers, lambda batch: _latest_event_ms(checkpoint, batch, delay_ms) >= epoch_ms)
     newest = checkpoint.batches[-1]
     if found is None:
         if newest not in checkpoint.commits:
-            # Planned and not finished: what it holds nobody has seen yet.
+            # Planned and not committed: what it holds is not known yet.
             return newest
         latest_ms = _latest_event_ms(checkpoint, newest, delay_ms)
-        raise Refused(
-            f"no batch holds events of {_time(epoch_ms)} or later: the latest seen is of {_time(latest_ms)}.",
-            f"--to-batch {newest}   takes the newest back",
-        )
+        raise messages.NO_BATCH_WITH(time=_time(epoch_ms), latest=_time(latest_ms), newest=newest)
     if found == numbers[0] and found > 0:
-        raise _older(checkpoint, f"the first batch with events of {_time(epoch_ms)} or later")
+        raise _older(checkpoint, messages.FIRST_WITH_EVENTS(time=_time(epoch_ms)))
     return found
 
 
@@ -113,19 +141,13 @@ def _by_offset(checkpoint: Checkpoint, target: ToOffset) -> int:
     newest = checkpoint.batches[-1]
     end = _end(checkpoint, newest, target)
     if end is None:
-        raise Refused(
-            f"this checkpoint does not read {target.topic} partition {target.partition}.",
-            "anabranch checkpoint shows what it reads",
-        )
+        raise messages.TOPIC_NOT_READ(topic=target.topic, partition=target.partition)
     if end <= target.offset:
-        raise Refused(
-            f"offset {target.offset} of {target.topic} partition {target.partition} has not been read yet:"
-            f" the newest batch ends before {end}.",
-        )
+        raise messages.OFFSET_NOT_READ(offset=target.offset, topic=target.topic, partition=target.partition, end=end)
     found = _smallest(checkpoint.batches, lambda batch: (_end(checkpoint, batch, target) or 0) > target.offset)
     assert found is not None
     if found == checkpoint.batches[0] and found > 0:
-        raise _older(checkpoint, f"the batch that read offset {target.offset}")
+        raise _older(checkpoint, messages.BATCH_OF_OFFSET(offset=target.offset))
     return found
 
 
@@ -139,13 +161,9 @@ def _smallest(numbers: list[int], fits: Callable[[int], bool]) -> int | None:
     return found
 
 
-def _older(checkpoint: Checkpoint, what: str) -> Refused:
+def _older(checkpoint: Checkpoint, what: Reason) -> Refused:
     oldest = checkpoint.batches[0]
-    return Refused(
-        f"{what} may be gone: the oldest batch kept is {oldest}, planned {_time(_planned_ms(checkpoint, oldest))}.",
-        "anabranch checkpoint --all shows which batches are possible",
-        "anabranch reprocess recomputes windows from the lake instead",
-    )
+    return messages.TARGET_PURGED(what=what, oldest=oldest, planned=_time(_planned_ms(checkpoint, oldest)))
 
 
 def _planned_ms(checkpoint: Checkpoint, batch: int) -> int:

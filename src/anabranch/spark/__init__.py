@@ -1,1 +1,1 @@
-"""Spark's parts: Java, jars, the JVM, the session."""
+"""What Spark needs: Java, jars, the JVM, the session."""

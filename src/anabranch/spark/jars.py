@@ -1,7 +1,7 @@
-"""The jars: which ones (the lock beside this file), where they are (the user's cache), and how they get there (Ivy).
+"""The jars: which ones (jars.lock beside this file), where they are (the user's cache), and how they are fetched (Ivy).
 
-A jar counts only with the hash of the lock. Fetched jars are checked in a directory of their own and moved in one by one,
-so a fetch that is cut off leaves nothing half; a file lock lets two processes that fetch at once share one fetch.
+A jar is used only if it has the hash in jars.lock. Ivy fetches into a separate directory; the jars are checked there and moved
+to the cache one by one, so an interrupted fetch leaves no partial jar. A file lock makes concurrent processes share one fetch.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from xml.sax.saxutils import quoteattr
 from filelock import FileLock
 from platformdirs import user_cache_path
 
-from anabranch.errors import Failed, Misused
+from anabranch.errors import Failed
 from anabranch.spark.java import find_java
+from anabranch.spark.messages import IVY_SETTINGS_MISSING, JAR_HASH_MISMATCH, JAR_MISSING, PYSPARK_MISSING
 
 JarSet = Literal["spark", "broker"]
-# Told after each jar: how many of the missing ones are here, of how many.
-Progress = Callable[[int, int], None]
+# Called after each jar with the number of jars fetched so far, and of jars to fetch.
+OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -52,16 +53,18 @@ def cache_dir() -> Path:
 
 
 def missing(jar_set: JarSet) -> tuple[Jar, ...]:
-    """Those of the lock that are not in the cache, or are there with another hash."""
+    """The jars of the lock that are not in the cache, or have another hash there."""
     return tuple(jar for jar in locked(jar_set) if not _is_good(cache_dir() / jar_set / jar.file_name, jar))
 
 
-def ensure_jars(jar_set: JarSet, ivy_settings: Path | None = None, progress: Progress = lambda _done, _all: None) -> list[Path]:
-    """The paths of a set's jars, all present and right; fetches what is not."""
+def ensure_jars(
+    jar_set: JarSet, ivy_settings: Path | None = None, progress: OnProgress = lambda _done, _all: None
+) -> list[Path]:
+    """The paths of a set's jars. Fetches those that are missing."""
     if missing(jar_set):
         cache_dir().mkdir(parents=True, exist_ok=True)
         with FileLock(cache_dir() / f"{jar_set}.lock"):
-            # Looked at again: another process may have fetched them while we waited.
+            # Checked again: another process may have fetched them while this one waited for the lock.
             if wanted := missing(jar_set):
                 _fetch(jar_set, wanted, ivy_settings, progress)
     return [cache_dir() / jar_set / jar.file_name for jar in locked(jar_set)]
@@ -75,11 +78,11 @@ def _is_good(path: Path, jar: Jar) -> bool:
         return False
 
 
-def _fetch(jar_set: JarSet, wanted: Sequence[Jar], ivy_settings: Path | None, progress: Progress) -> None:
+def _fetch(jar_set: JarSet, wanted: Sequence[Jar], ivy_settings: Path | None, progress: OnProgress) -> None:
     if ivy_settings is not None and not ivy_settings.is_file():
-        raise Misused(f"jars.ivy_settings is {ivy_settings}, and there is no such file.", "correct it in anabranch.toml")
+        raise IVY_SETTINGS_MISSING(path=str(ivy_settings))
     for leftover in cache_dir().glob(f"{jar_set}-fetch-*"):
-        shutil.rmtree(leftover, ignore_errors=True)  # of a fetch that was cut off; we hold the lock
+        shutil.rmtree(leftover, ignore_errors=True)  # of an interrupted fetch: we hold the lock
     work_dir = Path(mkdtemp(prefix=f"{jar_set}-fetch-", dir=cache_dir()))
     log = cache_dir() / f"{jar_set}-fetch.log"
     try:
@@ -95,16 +98,16 @@ def _fetch(jar_set: JarSet, wanted: Sequence[Jar], ivy_settings: Path | None, pr
         shutil.rmtree(work_dir, ignore_errors=True)
 
 
-def _run_ivy(work_dir: Path, wanted: Sequence[Jar], ivy_settings: Path | None, log: Path, progress: Progress) -> None:
+def _run_ivy(work_dir: Path, wanted: Sequence[Jar], ivy_settings: Path | None, log: Path, progress: OnProgress) -> None:
     (work_dir / "ivy.xml").write_text(_ivy_xml(wanted), encoding="utf-8")
     command = [
         *(str(find_java().path), "-cp", str(_ivy_jar())),
-        # Nothing of ours goes to the home directory, where other builds keep theirs.
+        # Keeps our files out of ~/.ivy2, which other builds use.
         f"-Divy.default.ivy.user.dir={work_dir / 'ivy-home'}",
         "org.apache.ivy.Main",
         *(("-settings", str(ivy_settings.resolve())) if ivy_settings else ()),
         *("-cache", str(work_dir / "ivy-cache"), "-ivy", "ivy.xml"),
-        # Below the working directory: the brackets of a user's own directory would be part of the pattern.
+        # Relative to the working directory: brackets in the path of a user's directory would be read as part of the pattern.
         *("-retrieve", "[artifact]-[revision].[ext]", "-types", "jar", "bundle"),
     ]
     progress(0, len(wanted))
@@ -123,11 +126,11 @@ def _run_ivy(work_dir: Path, wanted: Sequence[Jar], ivy_settings: Path | None, l
         try:
             _follow(ivy, log_file, len(wanted), progress)
         except BaseException:
-            ivy.kill()  # or it would go on writing into a directory that is being removed
+            ivy.kill()  # it would keep writing to a directory that is being removed
             raise
 
 
-def _follow(ivy: subprocess.Popen[str], log_file: TextIO, total: int, progress: Progress) -> None:
+def _follow(ivy: subprocess.Popen[str], log_file: TextIO, total: int, progress: OnProgress) -> None:
     assert ivy.stdout is not None
     done = 0
     for line in ivy.stdout:
@@ -153,7 +156,7 @@ def pyspark_home() -> Path:
     """Where pyspark is installed, without importing it."""
     spec = find_spec("pyspark")
     if spec is None or not spec.submodule_search_locations:
-        raise Failed("pyspark is not installed in this Python.", "pip install anabranch")
+        raise PYSPARK_MISSING()
     return Path(spec.submodule_search_locations[0])
 
 
@@ -161,12 +164,8 @@ def _ivy_jar() -> Path:
     return next((pyspark_home() / "jars").glob("ivy-*.jar"))
 
 
-def _not_fetched(jar_set: JarSet, absent: Sequence[Jar], came: bool, log: Path) -> Failed:
+def _not_fetched(jar_set: JarSet, absent: Sequence[Jar], is_fetched: bool, log: Path) -> Failed:
+    """`is_fetched`: the first of the absent jars did arrive, with another hash."""
     first = f"{absent[0].group}:{absent[0].artifact}:{absent[0].version}"
-    return Failed(
-        f"{len(absent)} of the {len(locked(jar_set))} jars of the set {jar_set} {'is' if len(absent) == 1 else 'are'} missing: "
-        f"{first} {'came with another content than the lock says' if came else 'could not be fetched'}.",
-        *(() if came else ("connect to a network, then the same command again",)),
-        "behind a company mirror: set jars.ivy_settings in anabranch.toml to your Ivy settings file",
-        f"what Ivy said: {log}",
-    )
+    message = JAR_HASH_MISMATCH if is_fetched else JAR_MISSING
+    return message(missing=len(absent), total=len(locked(jar_set)), jar_set=jar_set, first=first, log=str(log))

@@ -1,4 +1,4 @@
-"""The Java that everything here runs on: $JAVA_HOME's if that is set, else the first one on the PATH. As Spark chooses."""
+"""Finds the Java that Spark and Kafka run on: that of JAVA_HOME if it is set, else the first on the PATH, as Spark does."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch.errors import Failed
+from anabranch.spark.messages import JAVA_HOME_INVALID, JAVA_MISSING, JAVA_TOO_OLD, JAVA_VERSION_UNKNOWN
 
-# Spark 4.2 and Kafka 4.3 both need it.
+# Spark 4.2 and Kafka 4.3 both require it.
 OLDEST_MAJOR = 17
-_INSTALL = "install Java 17 or newer (Debian, Ubuntu: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17)"
 
 
 @dataclass(frozen=True)
@@ -30,12 +29,10 @@ def find_java() -> Java:
     path = _executable()
     version = _version(path)
     if version is None:
-        raise Failed(f"{path} does not say which Java it is.", _INSTALL)
+        raise JAVA_VERSION_UNKNOWN(path=str(path))
     java = Java(path, version)
     if java.major < OLDEST_MAJOR:
-        raise Failed(
-            f"{path} is Java {version}; Spark 4.2 needs {OLDEST_MAJOR} or newer.", _INSTALL, "or point JAVA_HOME to it"
-        )
+        raise JAVA_TOO_OLD(path=str(path), version=version, oldest=OLDEST_MAJOR)
     return java
 
 
@@ -43,22 +40,22 @@ def _executable() -> Path:
     if home := os.environ.get("JAVA_HOME"):
         path = Path(home) / "bin" / "java"
         if not path.is_file():
-            raise Failed(f"JAVA_HOME is {home}, and there is no bin/java in it.", "unset JAVA_HOME, or correct it", _INSTALL)
+            raise JAVA_HOME_INVALID(home=home)
         return path
     found = shutil.which("java")
     if found is None:
-        raise Failed("there is no Java on this machine.", _INSTALL)
+        raise JAVA_MISSING()
     return Path(found)
 
 
 def _version(path: Path) -> str | None:
-    """From the `release` file beside it where there is one: starting Java only to ask costs a tenth of a second."""
+    """From the installation's `release` file if there is one: starting Java to ask takes a tenth of a second."""
     release = path.resolve().parent.parent / "release"
     if release.is_file() and (line := re.search(r'^JAVA_VERSION="([\d._]+)', release.read_text(), re.M)):
         return line[1]
     try:
         answer = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)
-    except OSError:  # not a program of this machine, or not allowed to run
+    except OSError:  # not executable, or built for another machine
         return None
     said = re.search(r'version "([\d._]+)', answer.stderr)
     return said[1] if said else None

@@ -1,8 +1,8 @@
-"""Launches the JVM that PySpark talks to. Ours, not PySpark's launch script, for what that cannot do:
+"""Launches the JVM that PySpark connects to. PySpark's own launch script lacks three things that this one does:
 
-* it dies with its driver: a JVM that outlives a killed driver goes on writing batches (checkpoint-rewind.md, hazard D);
-* Ctrl-C in the terminal does not reach it, so that the batch under way can end;
-* its output goes to a log file, and it starts from a class archive where there is one, in half the time.
+* the JVM dies with its driver: a JVM that outlives a killed driver keeps writing batches (docs/internals/hazards.md, D);
+* Ctrl-C in the terminal does not reach the JVM, so the current batch can finish;
+* its output goes to a log file, and it starts from a class-data archive if there is one, in half the time.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from anabranch.errors import Failed
 from anabranch.spark.jars import pyspark_home
 from anabranch.spark.java import Java
+from anabranch.spark.messages import JVM_EXITED
 
-# What Spark 4.2's own launcher passes (JavaModuleOptions): Spark looks into these packages of Java.
+# The options of Spark 4.2's own launcher (JavaModuleOptions): Spark uses reflection on these packages of Java.
 _OPENED = (
     "lang",
     "lang.invoke",
@@ -62,14 +62,14 @@ class Jvm:
         self.process.wait()
 
     def end(self) -> None:
-        """Its standard input is its lifeline: Spark's gateway ends when that closes."""
+        """Closes its standard input: Spark's gateway exits then."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
 
 
 def launch_jvm(java: Java, jars: Sequence[Path], options: Sequence[str], environment: Mapping[str, str], log_file: Path) -> Jvm:
-    """A JVM with Spark's gateway in it; PySpark in this process finds it by itself."""
+    """A JVM that runs Spark's gateway. PySpark in this process finds it through the environment."""
     classpath = os.pathsep.join([f"{pyspark_home()}/jars/*", *map(str, jars)])
     command = [
         str(java.path),
@@ -93,7 +93,7 @@ def launch_jvm(java: Java, jars: Sequence[Path], options: Sequence[str], environ
         )
         _await_gateway(process, answer, log_file)
         content = answer.read_bytes()
-    # Written by Java's DataOutputStream: the port, the length of the secret, the secret.
+    # Written by Java's DataOutputStream: the port, the length of the secret, and the secret.
     os.environ["PYSPARK_GATEWAY_PORT"] = str(int.from_bytes(content[:4], "big"))
     os.environ["PYSPARK_GATEWAY_SECRET"] = content[8:].decode()
     return Jvm(process)
@@ -105,13 +105,13 @@ def _await_gateway(process: subprocess.Popen[bytes], answer: Path, log_file: Pat
             process.wait(0.02)
         except subprocess.TimeoutExpired:
             continue
-        raise Failed("Spark's JVM ended at its start.", f"why: {log_file}", "anabranch doctor")
+        raise JVM_EXITED(log=str(log_file))
 
 
 def _die_with_parent() -> Callable[[], object] | None:
-    """Linux tells a child of its parent's death at once. Elsewhere the closed lifeline does, within seconds."""
+    """Linux kills the child as soon as its parent dies. Elsewhere the closed standard input ends it within seconds."""
     if sys.platform != "linux":
         return None
-    # Loaded here: between fork and exec nothing may be looked up.
+    # Loaded here: nothing may be looked up between fork and exec.
     prctl = ctypes.CDLL(None, use_errno=True).prctl
     return lambda: prctl(_DIE_WITH_PARENT, signal.SIGKILL)

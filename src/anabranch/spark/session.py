@@ -1,4 +1,4 @@
-"""The Spark session: every setting in one place, each with its reason. The project's [spark] section changes any of them."""
+"""The Spark session: every setting in one place, each with its reason. The project's [spark] section overrides any of them."""
 
 from __future__ import annotations
 
@@ -26,41 +26,41 @@ _SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 SETTINGS = {
     "spark.master": "local[*]",
     "spark.app.name": "anabranch",
-    # Nothing listens beyond this machine unless told so.
+    # Spark listens on this machine only, unless configured otherwise.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # The pages of Spark's own UI cost memory and a port; `anabranch status` shows what matters.
+    # Spark's web UI takes memory and a port; `anabranch status` shows what matters.
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # Several pipelines in one application share the cores fairly.
     "spark.scheduler.mode": "FAIR",
-    # 200, Spark's default, are 200 tasks for a handful of rows: a batch without data took 7 s.
-    # A checkpoint's first start fixes it.
+    # Spark's default of 200 means 200 tasks for a few rows: an empty batch took 7 s.
+    # The first start of a checkpoint fixes the number for its lifetime.
     _SHUFFLE_PARTITIONS: "2",
-    # RocksDB keeps state outside the heap; with a changelog a batch writes its changes, not everything.
+    # RocksDB keeps state outside the heap. With a changelog a batch writes only its changes.
     f"{_STREAMING}.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     f"{_STREAMING}.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # A day of batches at a trigger of 15 s can be rewound to; 100, Spark's default, are 25 minutes. What it costs is in
-    # docs/benchmarks.md.
+    # Enough to rewind a day at a trigger of 15 s; Spark's default of 100 is enough for 25 minutes. docs/benchmarks.md has
+    # the cost.
     f"{_STREAMING}.minBatchesToRetain": "5760",
-    # Spark's default manager starts a `chmod` and a `readlink` process for each file on a local disk.
+    # On a local disk, Spark's default manager starts a `chmod` and a `readlink` process for each file.
     f"{_STREAMING}.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
-    # PySpark would look up, and keep, the line of Python that made each column: most of the time that a decoder takes to build.
+    # PySpark would look up the line of Python that built each column, which is most of the time it takes to build a decoder.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    # A stop waits for the batch, not for ever.
+    # A stop waits for the current batch, but not indefinitely.
     f"{_STREAMING}.stopTimeout": "60s",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    # 50 tasks to read a log of a few entries, by default.
+    # Delta's default of 50 means 50 tasks to read a log of a few entries.
     "spark.databricks.delta.snapshotPartitions": "2",
-    # Kafka's passwords come as options; they must not be in a plan that Spark writes to its log.
+    # Kafka's passwords are passed as options: keeps them out of the plans that Spark logs.
     "spark.sql.redaction.options.regex": r"(?i)secret|password|token|jaas|keystore|truststore",
     "spark.redaction.regex": r"(?i)secret|password|token|jaas|access[.]?key|keystore",
 }
 
-# The settings that Java must know before Spark starts. 1 GB is Spark's own default.
+# These settings are options of the JVM, so they apply when it is launched. 1 GB is Spark's own default.
 _DRIVER_MEMORY = ("spark.driver.memory", "1g")
 _DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -74,7 +74,7 @@ class Session:
         from pyspark import SparkContext
 
         self.spark.stop()
-        # Before the JVM goes: a thread that still lets go of a Java object would find the line cut and print its trace.
+        # Before the JVM exits: a thread that still releases a Java object would find the connection closed and print a trace.
         gateway = SparkContext._gateway
         if gateway is not None:
             gateway.shutdown()  # type: ignore[no-untyped-call]
@@ -95,16 +95,16 @@ def start_session(
     scratch_dir.mkdir(parents=True, exist_ok=True)
     settings = {
         "spark.sql.session.timeZone": zone,
-        # Not in /tmp, which other projects and other users share.
+        # Not in /tmp, which is shared with other projects and users.
         "spark.local.dir": str(scratch_dir),
         "spark.sql.warehouse.dir": str(scratch_dir / "warehouse"),
-        **_in_force(changes),
+        **_effective_settings(changes),
     }
     if not debug:
-        # They print each error with its whole Java stack; it is in the log file anyway.
+        # They print each error with its Java stack trace, which is in the log file anyway.
         for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
             logging.getLogger(name).disabled = True
-    # Python workers must be the Python that runs us, whatever is first on the PATH.
+    # Python workers must use this Python, whichever is first on the PATH.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     environment = {"SPARK_HOME": str(pyspark_home()), "SPARK_LOCAL_IP": "127.0.0.1"}
     java = find_java()
@@ -114,11 +114,11 @@ def start_session(
 
 
 def shuffle_partitions(*changes: Mapping[str, str]) -> str:
-    """How many partitions state will lie in, with these changes in force."""
-    return _in_force(*changes)[_SHUFFLE_PARTITIONS]
+    """The number of state partitions that a new checkpoint gets with these changes."""
+    return _effective_settings(*changes)[_SHUFFLE_PARTITIONS]
 
 
-def _in_force(*changes: Mapping[str, str]) -> dict[str, str]:
+def _effective_settings(*changes: Mapping[str, str]) -> dict[str, str]:
     merged = dict(SETTINGS)
     for change in changes:
         merged |= {name if name.startswith("spark.") else f"spark.{name}": value for name, value in change.items()}
@@ -131,7 +131,7 @@ def _java_options(settings: Mapping[str, str], debug: bool) -> list[str]:
         f"-Xmx{settings.get(*_DRIVER_MEMORY)}",
         f"-Dlog4j2.configurationFile={log_configuration}",
         f"-Danabranch.log.level={'info' if debug else 'warn'}",
-        # Hadoop's local file system starts child processes; vfork does not copy the JVM's memory map for each.
+        # Hadoop's local file system starts child processes. vfork does not copy the JVM's memory map for each.
         *(("-Djdk.lang.Process.launchMechanism=VFORK",) if sys.platform == "linux" else ()),
         *settings.get(_DRIVER_OPTIONS, "").split(),
     ]
@@ -146,6 +146,6 @@ def _connect(settings: Mapping[str, str]) -> SparkSession:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         context = SparkContext(conf=conf)
-    # Used up: a second session of this process, if any, launches a JVM of its own.
+    # No longer needed: a second session of this process launches its own JVM.
     del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
     return SparkSession(context)

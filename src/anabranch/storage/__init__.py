@@ -1,1 +1,1 @@
-"""Where files lie: a directory, or memory in tests."""
+"""Where files are kept: a checkpoint's storage, the files beside it, and the formats of what we write and read again."""

@@ -1,62 +1,26 @@
-"""Where a checkpoint lies, behind the few things that a rewind needs of it: list, read, create exclusively, move, sync.
-
-Nothing can be removed or written over: what has to go is moved aside. A store that cannot create a file exclusively is no
-place for a rewind, since two could begin at once; it says so by refusing. Paths are relative to the checkpoint.
-"""
+"""A checkpoint in a directory of this machine."""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
 from uuid import uuid4
 
-from anabranch.errors import Refused
+from anabranch.storage.base import Move, OnProgress, Sizes, move_one_by_one, no_exclusive_create
 from anabranch.storage.rename import rename_exclusively
 
-# The longest way down: state/<operator>/<partition>/<store>/SSTs.
+# The longest path below the root: state/<operator>/<partition>/<store>/SSTs.
 _MOST_LEVELS = 5
-# Where Spark keeps something, and where we do: a directory that is no checkpoint is not walked through.
+# What Spark keeps, and what we keep: a directory that is no checkpoint is not walked.
 LEVEL_1 = ("offsets", "commits", "sources", "state", "_rewind")
-# Sizes take two thirds of a walk. Those of the logs and of Hadoop's checksums are told one by one, to who asks.
+# Sizes take two thirds of a walk. Those of the logs and of Hadoop's checksums are measured one by one, on request.
 _NOT_MEASURED = ("offsets", "commits")
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
-Sizes = dict[str, dict[str, int]]
 
-
-class Storage(Protocol):
-    @property
-    def path(self) -> str: ...
-
-    @property
-    def locations(self) -> tuple[str, ...]:
-        """All names that it has: Spark writes absolute ones into a checkpoint."""
-
-    def list(self) -> tuple[Sizes, tuple[str, ...]]:
-        """Directory -> name -> size, and the directories that cannot be listed. -1: not measured."""
-
-    def size(self, path: str) -> int:
-        """0: it is not there."""
-
-    def read(self, path: str, most_bytes: int) -> bytes | None:
-        """None: it is not there, cannot be read, or is larger."""
-
-    def holds(self, path: str) -> bool: ...
-
-    def create(self, path: str, content: bytes) -> bool:
-        """Whole, and durable, or not at all; False if there is a file of that name."""
-
-    def move(self, source: str, target: str) -> None:
-        """FileNotFoundError without a source; FileExistsError if the target is there."""
-
-    def sync(self, directories: Iterable[str]) -> None:
-        """What was moved from or to these survives a loss of power. One that is not there is passed over."""
-
-
-class DirectoryStorage:
+class LocalStorage:
     """A directory of this machine."""
 
     def __init__(self, path: Path) -> None:
@@ -80,6 +44,12 @@ class DirectoryStorage:
         found[""] = {name: _size(entry) for name, is_dir, entry in first if not is_dir}
         return found, tuple(unreadable)
 
+    def names(self, directory: str) -> Sequence[str]:
+        try:
+            return os.listdir(f"{self.path}/{directory}")  # noqa: PTH208 - 10,000 of them: a Path for each takes as long again
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+
     def size(self, path: str) -> int:
         try:
             return os.stat(f"{self.path}/{path}").st_size  # noqa: PTH116 - as in `read`
@@ -100,7 +70,7 @@ class DirectoryStorage:
         return os.path.lexists(f"{self.path}/{path}")
 
     def create(self, path: str, content: bytes) -> bool:
-        # Written beside it and linked: a link is made whole or not at all, and only where there is no file yet.
+        # Written elsewhere and linked: a link is created whole or not at all, and only where there is no file yet.
         self._make_directory("_rewind")
         temporary = f"{self.path}/_rewind/.{uuid4().hex}.tmp"
         try:
@@ -116,7 +86,7 @@ class DirectoryStorage:
                 return False
             except OSError as error:
                 if error.errno in _NO_LINKS:
-                    raise no_exclusive_creation(self.path) from None
+                    raise no_exclusive_create(self.path) from None
                 raise
             self.sync([directory])
         finally:
@@ -126,6 +96,9 @@ class DirectoryStorage:
     def move(self, source: str, target: str) -> None:
         self._make_directory(target.rpartition("/")[0])
         rename_exclusively(f"{self.path}/{source}", f"{self.path}/{target}")
+
+    def move_all(self, moves: Sequence[Move], progress: OnProgress) -> None:
+        move_one_by_one(self, moves, progress)
 
     def sync(self, directories: Iterable[str]) -> None:
         for directory in directories:
@@ -142,13 +115,6 @@ class DirectoryStorage:
         if directory not in self._made:
             Path(self.path, directory).mkdir(parents=True, exist_ok=True)
             self._made.add(directory)
-
-
-def no_exclusive_creation(path: str) -> Refused:
-    return Refused(
-        f"{path} lies on a store that cannot create a file exclusively: two operations could begin on it at once.",
-        "a mount that supports hard links will do; the checkpoint itself must stay where it is, it names its own place",
-    )
 
 
 def _walk(path: str, name: str, listing: Sizes, unreadable: list[str], level: int) -> None:

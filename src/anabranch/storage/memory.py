@@ -1,10 +1,10 @@
-"""A storage in memory: the twin of a directory, for tests and for the model that drives thousands of rewinds."""
+"""A storage in memory: the fake of a directory, for tests and for the model that drives thousands of rewinds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from anabranch.storage.local import Sizes, no_exclusive_creation
+from anabranch.storage.base import Move, OnProgress, Sizes, move_one_by_one, no_exclusive_create
 
 
 class MemoryStorage:
@@ -25,6 +25,10 @@ class MemoryStorage:
                 directory = directory.rpartition("/")[0]
         return found, ()
 
+    def names(self, directory: str) -> Sequence[str]:
+        prefix = f"{directory}/" if directory else ""
+        return sorted({file.removeprefix(prefix).partition("/")[0] for file in self.files if file.startswith(prefix)})
+
     def size(self, path: str) -> int:
         return len(self.files.get(path, b""))
 
@@ -37,7 +41,7 @@ class MemoryStorage:
 
     def create(self, path: str, content: bytes) -> bool:
         if not self._is_exclusive:
-            raise no_exclusive_creation(self.path)
+            raise no_exclusive_create(self.path)
         if path in self.files:
             return False
         self.files[path] = content
@@ -51,6 +55,9 @@ class MemoryStorage:
             raise FileNotFoundError(source)
         for file in moved:
             self.files[target + file.removeprefix(source)] = self.files.pop(file)
+
+    def move_all(self, moves: Sequence[Move], progress: OnProgress) -> None:
+        move_one_by_one(self, moves, progress)
 
     def sync(self, directories: Iterable[str]) -> None:
         del directories

@@ -1,7 +1,7 @@
-"""A table as Spark's own `show` draws it, untruncated, and harmless on a screen. Pure.
+"""A table as Spark's own `show` draws it, untruncated, with control characters escaped.
 
 Drawn here because Spark would run a second query for it, 30 to 50 ms of every batch and as much again for a thousand rows,
-and would let a value command the terminal.
+and would pass control characters in a value to the terminal.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What ended a query, told from the text of its exception: who must act, and whether waiting helps. Pure."""
+"""What ended a query, told from the text of its exception: who must act, and whether waiting helps."""
 
 from __future__ import annotations
 
@@ -22,17 +22,7 @@ _SIGNS: tuple[tuple[Cause, re.Pattern[str]], ...] = (
         ),
     ),
 )
-_CLASS_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)?:\s*")
 
 
 def cause_of(error: str) -> Cause:
     return next((cause for cause, sign in _SIGNS if sign.search(error)), "other")
-
-
-def summary_of(error: str) -> str:
-    """The line of a Java exception that a person can use: the innermost cause's own words, without class names or frames."""
-    lines = [line.strip() for line in error.splitlines()]
-    said = [line for line in lines if line and not re.match(r"at \S+\(|\.\.\. \d+|JVM stacktrace|===|Traceback|File \"", line)]
-    causes = [line.removeprefix("Caused by:").strip() for line in said if line.startswith("Caused by:")]
-    line = (causes or said or ["it said nothing"])[-1 if causes else 0]
-    return _CLASS_NAME.sub("", line)[:300]

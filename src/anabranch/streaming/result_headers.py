@@ -1,4 +1,4 @@
-"""Where a result is from, as the headers of its record say it: one place for those who write them and those who read them."""
+"""Where a result is from, as the headers of its record say: one place for those who write them and those who read them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BATCH = "anabranch-batch"
 OPERATION = "anabranch-operation"
 
 
-class Result(Protocol):
+class ResultRecord(Protocol):
     """A result on a topic."""
 
     @property
@@ -19,18 +19,18 @@ class Result(Protocol):
     def header(self, name: str) -> str | None: ...
 
 
-def given_and_corrected(results: Iterable[Result], pipeline: str, batch: int) -> tuple[set[str], set[str]]:
-    """The keys that the stream's batches gave, from this one on; and those of them that an operation has corrected since."""
-    given: set[str] = set()
+def emitted_and_corrected(results: Iterable[ResultRecord], pipeline: str, batch: int) -> tuple[set[str], set[str]]:
+    """The keys that the stream's batches emitted, from this one on; and those of them that an operation has corrected since."""
+    emitted: set[str] = set()
     corrected: set[str] = set()
     for result in (result for result in results if result.header(PIPELINE) == pipeline):
         number = result.header(BATCH) or ""
         if result.header(ORIGIN) != "stream":
             corrected.add(result.key_text)
         elif number.isdecimal() and int(number) >= batch:
-            given.add(result.key_text)
+            emitted.add(result.key_text)
             corrected.discard(result.key_text)
-    return given, given & corrected
+    return emitted, emitted & corrected
 
 
 def stream_headers(pipeline: str, batch: int) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""From names to running queries: look at Kafka, take the leases, start Spark, run, and leave everything as it should be."""
+"""From pipelines to running queries: check Kafka and the checkpoints, take the leases, start Spark, run, and clean up."""
 
 from __future__ import annotations
 
@@ -11,36 +11,38 @@ from types import FrameType
 from typing import TYPE_CHECKING, Protocol
 
 from anabranch.checkpoint.lease import Lease, take_lease
-from anabranch.checkpoint.log_reader import Checkpoint
-from anabranch.kafka.admin import Topics
+from anabranch.errors import Reason
+from anabranch.kafka.admin import KafkaAdmin
 from anabranch.pipeline.definition import Pipeline
-from anabranch.project.cluster import Kafka, kafka_of
+from anabranch.project.cluster import Cluster, cluster_of
 from anabranch.project.project import Project
-from anabranch.project.session import Waiting, new_log_file, open_session
+from anabranch.project.session import Busy, new_log_file, open_session
 from anabranch.spark.session import Session, shuffle_partitions
-from anabranch.streaming.preflight import check_start, create_result_topic
+from anabranch.streaming import messages
+from anabranch.streaming.preflight import check_start
 from anabranch.streaming.run_progress import RunProgress
+from anabranch.streaming.sinks import policy_of
+from anabranch.streaming.sinks.base import QueryRun, Start
 from anabranch.streaming.stop import withdraw_stop
 
 if TYPE_CHECKING:
     from anabranch.streaming.runner import Runner
-    from anabranch.streaming.source import Start
 
 
 class Interrupted(BaseException):
     """A second Ctrl-C: now, not after the batch."""
 
 
-class Face(Waiting, Protocol):
-    """What a run needs of whoever shows it."""
+class RunUI(Busy, Protocol):
+    """What a run needs of the UI that shows it."""
 
-    def say(self, text: str) -> None: ...
+    def tell(self, reason: Reason) -> None: ...
     def out(self, lines: str) -> None: ...
-    def show(self, views: Sequence[RunProgress]) -> None: ...
+    def show(self, progress: Sequence[RunProgress]) -> None: ...
 
 
 @dataclass(frozen=True)
-class Request:
+class RunRequest:
     pipelines: Sequence[Pipeline]
     start: Start
     until_caught_up: bool
@@ -48,62 +50,57 @@ class Request:
     debug: bool
 
 
-def run_pipelines(project: Project, request: Request, face: Face) -> None:
-    kafka = kafka_of(project)
-    topics = Topics(kafka.for_python)
+def run_pipelines(project: Project, request: RunRequest, ui: RunUI) -> None:
+    cluster = cluster_of(project)
+    admin = KafkaAdmin(cluster.for_python)
     log_file = new_log_file(project, "run")
     with ExitStack() as stack:
         leases = []
         for pipeline in request.pipelines:
-            checkpoint = project.checkpoint(pipeline)
-            lease = take_lease(checkpoint, pipeline.name, "run")
+            location = project.checkpoint(pipeline)
+            lease = take_lease(location, pipeline.name, "run")
             stack.callback(lease.release)
             leases.append(lease)
-            withdraw_stop(checkpoint)
-            check_start(pipeline, checkpoint, topics, shuffle_partitions(project.settings.spark, request.spark_settings))
-            if (created := create_result_topic(pipeline, topics)) is not None:
-                face.say(f"{pipeline.name}: created topic {created.name} with {created.partitions} partitions.")
-            face.say(_where_it_starts(pipeline, checkpoint, request))
+            withdraw_stop(location)
+            partitions = shuffle_partitions(project.settings.spark, request.spark_settings)
+            where = check_start(pipeline, location, admin, partitions, request.start)
+            if (created := policy_of(pipeline.sink).prepare(pipeline, admin)) is not None:
+                ui.tell(created)
+            ui.tell(where)
             if lease.taken_over:
-                face.say(f"{pipeline.name}: took over from a process that died ({lease.taken_over.describe()}).")
-        session = open_session(project, face, log_file, changes=request.spark_settings, debug=request.debug)
+                ui.tell(messages.TOOK_OVER(pipeline=pipeline.name, holder=lease.taken_over.describe()))
+        session = open_session(project, ui, log_file, changes=request.spark_settings, debug=request.debug)
         for lease in leases:
             lease.name_jvm(session.jvm.pid)
-        runner = _runner(session, project, request, kafka, topics, face, log_file, leases)
-        _run(session, runner)
-
-
-def _where_it_starts(pipeline: Pipeline, checkpoint: Path, request: Request) -> str:
-    planned = Checkpoint(checkpoint).planned_batches()
-    if not planned:
-        where = "beginning" if request.start == "earliest" else "end"
-        return f"{pipeline.name}: first start, from the {where} of {pipeline.source_topic}."
-    committed = Checkpoint(checkpoint).committed_batches()
-    if planned[-1] in committed:
-        return f"{pipeline.name}: goes on after batch {planned[-1]}."
-    return f"{pipeline.name}: batch {planned[-1]} was planned and not finished, it runs with the same range."
+        _run(session, _runner(session, project, request, cluster, admin, ui, log_file, leases))
 
 
 def _runner(
     session: Session,
     project: Project,
-    request: Request,
-    kafka: Kafka,
-    topics: Topics,
-    face: Face,
+    request: RunRequest,
+    cluster: Cluster,
+    admin: KafkaAdmin,
+    ui: RunUI,
     log_file: Path,
     leases: Sequence[Lease],
 ) -> Runner:
-    from anabranch.streaming.query import Run
-    from anabranch.streaming.runner import Runner
+    # It imports pyspark: a run that is refused needs none.
+    from anabranch.streaming.runner import PipelineRun, Runner
 
-    zone = project.settings.timezone
-    runs = [
-        Run(pipeline, project.checkpoint(pipeline), kafka.for_java, zone, request.start, request.until_caught_up)
-        for pipeline in request.pipelines
-    ]
-    released = [lease.release for lease in leases]
-    return Runner(session.spark, list(zip(runs, released, strict=True)), topics, face.out, face.show, str(log_file))
+    runs = []
+    for pipeline, lease in zip(request.pipelines, leases, strict=True):
+        location = project.checkpoint(pipeline)
+        query = QueryRun(
+            pipeline=pipeline,
+            checkpoint=str(location),
+            kafka=cluster.for_java,
+            zone=project.settings.timezone,
+            start=request.start,
+            until_caught_up=request.until_caught_up,
+        )
+        runs.append(PipelineRun(query, location, lease.release))
+    return Runner(session.spark, runs, admin, ui, str(log_file))
 
 
 def _run(session: Session, runner: Runner) -> None:

@@ -1,4 +1,4 @@
-"""What is to be seen of a running pipeline at a moment. A value: each face draws it in its own way."""
+"""How a running pipeline is doing at a moment. A value: each UI renders it in its own way."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Runs pipelines in one Spark application until they are stopped, or have caught up.
 
-It waits for events: a batch that ended, a query that ended, somebody who wants it to stop. Between them, once in a tick,
-it looks at what sends no events: Kafka's end offsets, and requests to stop from other terminals.
+It waits for events: a batch that ended, a query that ended, a request to stop. Between them, once in a tick, it polls what
+sends no events: Kafka's end offsets, and stop requests from other terminals.
 """
 
 from __future__ import annotations
@@ -11,70 +11,59 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
-    QueryProgressEvent,
-    QueryStartedEvent,
-    QueryTerminatedEvent,
-    StreamingQueryListener,
-)
 from pyspark.sql.streaming.query import StreamingQuery
 
 from anabranch.checkpoint.batch_history import BatchRecord, append_batch
-from anabranch.checkpoint.log_reader import Checkpoint
 from anabranch.checkpoint.logs import parse_kafka_offsets
-from anabranch.checkpoint.offsets import OffsetRange, lag_of
+from anabranch.checkpoint.offsets import OffsetRange, lag_of, start_of
+from anabranch.checkpoint.reader import read_logs
 from anabranch.errors import AnabranchError, Failed
-from anabranch.kafka.admin import Topics
-from anabranch.pipeline.definition import Table
-from anabranch.streaming.batch_gate import Gate
-from anabranch.streaming.failures import cause_of, summary_of
-from anabranch.streaming.query import COUNTED, Run, start_query
+from anabranch.kafka.admin import KafkaAdmin
+from anabranch.pipeline.definition import Out
+from anabranch.storage.location import CheckpointLocation
+from anabranch.streaming import messages
+from anabranch.streaming.batch_gate import BatchGate
+from anabranch.streaming.failures import Cause, cause_of
+from anabranch.streaming.query import start_query
+from anabranch.streaming.query_events import Ended, Event, EventListener, Progressed, StopAll
 from anabranch.streaming.run_progress import RunProgress
-from anabranch.streaming.sinks.console import Out
+from anabranch.streaming.sinks import policy_of
+from anabranch.streaming.sinks.base import QueryRun, Stopping
 from anabranch.streaming.stop import is_stop_asked, withdraw_stop
+from anabranch.streaming.transforms import COUNTED
+from anabranch.text.exceptions import summary_of
 
 TICK_S = 0.25
-LOOK_AT_KAFKA_S = 2.0
-# A query that Kafka's absence ended is started again after 1, 2, 4 ... 30 s.
+POLL_KAFKA_S = 2.0
+# A query that ended because Kafka was unreachable is restarted after 1, 2, 4 ... 30 s.
 BACKOFF_S = (1.0, 30.0)
 
-Show = Callable[[Sequence[RunProgress]], None]
+
+class RunOutput(Protocol):
+    def out(self, lines: str) -> None: ...
+    def show(self, progress: Sequence[RunProgress]) -> None: ...
 
 
 @dataclass(frozen=True)
-class Progressed:
-    query_id: str
-    progress: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Ended:
-    run_id: str
-    error: str | None
-
-
-class StopAll:
-    """Somebody pressed Ctrl-C."""
-
-
-Event = Progressed | Ended | StopAll
+class PipelineRun:
+    query: QueryRun
+    location: CheckpointLocation
+    # Called once, when its query has ended for good: others may run the pipeline from then on.
+    release: Callable[[], None]
 
 
 @dataclass
 class _Running:
     """One pipeline of the run, from start to end, over restarts."""
 
-    run: Run
-    view: RunProgress
-    # Called once, when its query has ended for good: others may run the pipeline from then on.
-    release: Callable[[], None]
-    gate: Gate = field(default_factory=Gate)
+    run: PipelineRun
+    progress: RunProgress
+    gate: BatchGate = field(default_factory=BatchGate)
     query: StreamingQuery | None = None
-    reach: dict[int, OffsetRange] = field(default_factory=dict)
+    retained: dict[int, OffsetRange] = field(default_factory=dict)
     read: Mapping[int, int] = field(default_factory=dict)
     newest_at_stop: int | None = None
     retry_at_s: float | None = None
@@ -82,21 +71,34 @@ class _Running:
     error: AnabranchError | None = None
     ended: bool = False
 
+    @property
+    def name(self) -> str:
+        return self.run.query.pipeline.name
+
+    @property
+    def topic(self) -> str:
+        return self.run.query.pipeline.source_topic
+
+    def newest_commit(self) -> int | None:
+        return read_logs(self.run.location.storage()).commits.newest
+
+    def update(self, **changes: Any) -> None:
+        self.progress = replace(self.progress, **changes)
+
+    def end(self) -> None:
+        self.ended = True
+        self.run.release()
+
 
 class Runner:
     def __init__(
-        self,
-        spark: SparkSession,
-        runs: Sequence[tuple[Run, Callable[[], None]]],
-        topics: Topics,
-        out: Out,
-        show: Show,
-        log_file: str,
+        self, spark: SparkSession, runs: Sequence[PipelineRun], admin: KafkaAdmin, output: RunOutput, log_file: str
     ) -> None:
-        self._spark, self._topics, self._out, self._show, self._log_file = spark, topics, out, show, log_file
-        self._running = [_Running(run, RunProgress(run.pipeline.name), release) for run, release in runs]
+        self._spark, self._admin, self._output, self._log_file = spark, admin, output, log_file
+        self._out: Out = output.out
+        self._running = [_Running(run, RunProgress(run.query.pipeline.name)) for run in runs]
         self._events: SimpleQueue[Event] = SimpleQueue()
-        self._looked_at_s = 0.0
+        self._polled_at_s = 0.0
         self._stopping = False
 
     @property
@@ -109,25 +111,26 @@ class Runner:
         self._events.put(StopAll())
 
     def run(self) -> None:
-        """Returns when all pipelines have ended; raises what ended one that nobody stopped."""
-        self._spark.streams.addListener(_Listener(self._events))
+        """Returns when all pipelines have ended; raises what ended one that was not stopped."""
+        self._spark.streams.addListener(EventListener(self._events))
         for running in self._running:
             self._start(running)
         while not all(running.ended for running in self._running):
             self._await_event()
             for running in self._running:
                 self._tick(running)
-            self._look_at_kafka()
-            self._show([running.view for running in self._running])
+            self._poll_kafka()
+            self._output.show([running.progress for running in self._running])
         for running in self._running:
             if running.error is not None:
                 raise running.error
 
     def _start(self, running: _Running) -> None:
         running.retry_at_s = None
-        running.read = Checkpoint(running.run.checkpoint).next_start().get(running.run.pipeline.source_topic, {})
-        running.query = start_query(self._spark, running.run, self._out, running.gate)
-        self._see(running, state="running", note="")
+        checkpoint = read_logs(running.run.location.storage())
+        running.read = start_of(checkpoint, checkpoint.next_batch).get(running.topic, {})
+        running.query = start_query(self._spark, running.run.query, self._out, running.gate)
+        running.update(state="running", note="")
 
     def _await_event(self) -> None:
         try:
@@ -161,14 +164,13 @@ class Runner:
             return
         record = _batch_record(progress)
         running.failures = 0
-        running.read = _end_offsets(progress, running.run.pipeline.source_topic) or running.read
-        append_batch(running.run.checkpoint, record)
+        running.read = _end_offsets(progress, running.topic) or running.read
+        append_batch(running.run.location, record)
         watermark = record.watermark if record.watermark and not record.watermark.startswith("1970-01-01T00:00:00") else None
-        self._see(
-            running,
+        running.update(
             batch=record.batch,
-            rows=running.view.rows + record.records,
-            problems=running.view.problems + record.problems,
+            rows=running.progress.rows + record.records,
+            problems=running.progress.problems + record.problems,
             rows_per_s=record.rows_per_s,
             watermark=watermark,
             lag=_lag(running),
@@ -180,83 +182,65 @@ class Runner:
         if cause == "kafka away" and not running.gate.is_closed:
             running.retry_at_s = monotonic() + min(BACKOFF_S[0] * 2**running.failures, BACKOFF_S[1])
             running.failures += 1
-            self._see(running, state="waiting", note="Kafka's absence ended it; it starts again on its checkpoint")
+            running.update(state="waiting", note=messages.WAITS_FOR_KAFKA().text)
             return
-        self._end(running)
+        running.end()
         if cause != "stopped" and not (running.gate.is_closed and cause == "kafka away"):
             running.error = self._failure(running, cause, error or "")
-        self._see(running, state="failed" if running.error else "stopped", note="")
+        running.update(state="failed" if running.error else "stopped", note="")
 
     def _tick(self, running: _Running) -> None:
         if running.ended:
             return
-        if not running.gate.is_closed and is_stop_asked(running.run.checkpoint):
+        if not running.gate.is_closed and is_stop_asked(running.run.location):
             self._close(running)
         if running.gate.is_closed and running.query is None:
-            self._end(running)
-            self._see(running, state="stopped", note="")
-        elif running.gate.is_closed and running.query is not None and self._is_quiet(running):
+            running.end()
+            running.update(state="stopped", note="")
+        elif running.gate.is_closed and running.query is not None and self._can_stop(running, running.query):
             running.query.stop()
         elif running.retry_at_s is not None and monotonic() >= running.retry_at_s:
             self._start(running)
 
     def _close(self, running: _Running) -> None:
         if not running.gate.is_closed:
-            running.newest_at_stop = max(Checkpoint(running.run.checkpoint).committed_batches(), default=None)
+            running.newest_at_stop = running.newest_commit()
         running.gate.close()
-        withdraw_stop(running.run.checkpoint)
+        withdraw_stop(running.run.location)
         if not running.ended:
-            self._see(running, state="stopping", note="after the batch under way")
+            running.update(state="stopping", note=messages.STOPS_AFTER_BATCH().text)
 
-    def _end(self, running: _Running) -> None:
-        running.ended = True
-        running.release()
+    def _can_stop(self, running: _Running, query: StreamingQuery) -> bool:
+        """By the checkpoint, not by the progress: an event can be late, a commit is a fact."""
+        stopping = Stopping(running.gate, query, running.newest_at_stop, running.newest_commit())
+        return policy_of(running.run.query.pipeline.sink).can_stop(stopping)
 
-    def _is_quiet(self, running: _Running) -> bool:
-        """Looks into the checkpoint, not at the progress: an event can be late, a commit is a fact."""
-        newest = max(Checkpoint(running.run.checkpoint).committed_batches(), default=None)
-        if isinstance(running.run.pipeline.sink, Table):
-            # Delta's sink has no gate, and needs none: a batch that is abandoned is written once all the same.
-            assert running.query is not None
-            return newest != running.newest_at_stop or not running.query.status["isTriggerActive"]
-        return running.gate.is_quiet(newest)
-
-    def _look_at_kafka(self) -> None:
-        if monotonic() - self._looked_at_s < LOOK_AT_KAFKA_S:
+    def _poll_kafka(self) -> None:
+        if monotonic() - self._polled_at_s < POLL_KAFKA_S:
             return
-        self._looked_at_s = monotonic()
+        self._polled_at_s = monotonic()
         for running in self._running:
             if running.ended:
                 continue
             try:
-                running.reach = self._topics.reach(running.run.pipeline.source_topic)
+                running.retained = self._admin.offset_ranges(running.topic)
             except AnabranchError as error:
-                if running.view.state == "running":
-                    self._see(running, state="waiting", note=error.fact)
+                if running.progress.state == "running":
+                    running.update(state="waiting", note=error.text)
                 continue
-            if running.view.state == "waiting" and running.query is not None:
-                self._see(running, state="running", note="")
-            self._see(running, lag=_lag(running))
+            if running.progress.state == "waiting" and running.query is not None:
+                running.update(state="running", note="")
+            running.update(lag=_lag(running))
 
-    def _failure(self, running: _Running, cause: str, error: str) -> Failed:
-        name, log = running.run.pipeline.name, f"the whole story: {self._log_file}"
-        if cause == "data lost":
-            return Failed(
-                f"{name} stopped, and nothing was skipped: Kafka no longer has what the next batch needs. {summary_of(error)}",
-                log,
-            )
-        return Failed(
-            f"{name} failed: {summary_of(error)}", log, f"anabranch run {name}   goes on from its last committed batch"
-        )
-
-    def _see(self, running: _Running, **changes: Any) -> None:
-        running.view = replace(running.view, **changes)
+    def _failure(self, running: _Running, cause: Cause, error: str) -> Failed:
+        failed = messages.DATA_LOST if cause == "data lost" else messages.QUERY_FAILED
+        return failed(pipeline=running.name, reason=summary_of(error), log=self._log_file)
 
 
 def _lag(running: _Running) -> int | None:
-    if not running.reach:
+    if not running.retained:
         return None
-    return sum(lag_of(held, running.read.get(partition)) for partition, held in running.reach.items())
+    return sum(lag_of(offsets, running.read.get(partition)) for partition, offsets in running.retained.items())
 
 
 def _end_offsets(progress: dict[str, Any], topic: str) -> Mapping[int, int] | None:
@@ -275,22 +259,3 @@ def _batch_record(progress: dict[str, Any]) -> BatchRecord:
         rows_per_s=round(progress.get("processedRowsPerSecond", 0.0), 1),
         watermark=progress.get("eventTime", {}).get("watermark"),
     )
-
-
-class _Listener(StreamingQueryListener):
-    """Hands Spark's events over to the run's own queue; they come on a thread of Spark's."""
-
-    def __init__(self, events: SimpleQueue[Event]) -> None:
-        self._events = events
-
-    def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        pass
-
-    def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        self._events.put(Progressed(str(event.progress.id), json.loads(event.progress.json)))
-
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:
-        pass
-
-    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        self._events.put(Ended(str(event.runId), event.exception))

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 Start = Literal["earliest", "latest"]
 
 _OPTIONS = {
-    # What Kafka no longer has must stop the query, never be skipped (hazards.md, Kafka).
+    # What Kafka no longer has must stop the query, never be skipped (docs/internals/hazards.md, Kafka).
     "failOnDataLoss": "true",
     "includeHeaders": "true",
     # Spark's consumer takes 500 records at a time by default; 5,000 made a large batch a seventh faster.

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from anabranch.checkpoint.batch_history import read_batches
+from anabranch.checkpoint.batch_history import newest_entry
+from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.lease import holder_of
-from anabranch.checkpoint.log_reader import Checkpoint
-from anabranch.checkpoint.offsets import lag_of
+from anabranch.checkpoint.offsets import lag_of, start_of
+from anabranch.checkpoint.reader import read_logs
 from anabranch.errors import AnabranchError
-from anabranch.kafka.admin import Topics
-from anabranch.operations.fence import fenced_by
-from anabranch.pipeline.definition import PIPELINES, Pipeline, sink_name
-from anabranch.project.cluster import topics_of
+from anabranch.kafka.admin import KafkaAdmin
+from anabranch.operations.fence import under_way
+from anabranch.pipeline.catalog import PIPELINES
+from anabranch.pipeline.definition import Pipeline
+from anabranch.project.cluster import admin_of
 from anabranch.project.project import Project
+from anabranch.storage.base import Storage
+from anabranch.storage.location import CheckpointLocation
 from anabranch.text.instants import iso_utc
 
 
@@ -27,14 +30,17 @@ class PipelineStatus:
     # None: it never ran.
     last_batch: int | None
     unfinished_batch: int | None
-    # A rewind or undo that did not finish.
+    # A rewind or undo that is not finished.
     operation: str | None
     watermark: str | None
-    # Per partition; None where Kafka does not answer.
+    # Per partition; None where it is not known: Kafka is unreachable, or an operation is not finished.
     lag: dict[int, int] | None
-    records: int
-    problems: int
+    # None: the history cannot be read.
+    records: int | None
+    problems: int | None
     checkpoint: str
+    # What could not be read.
+    trouble: str | None
 
 
 @dataclass(frozen=True)
@@ -44,52 +50,72 @@ class Status:
 
 
 def status_of(project: Project) -> Status:
-    topics, kafka = _topics(project)
-    return Status(kafka, [status for pipeline in PIPELINES for status in _of(project, pipeline, topics)])
+    admin, kafka = _connect(project)
+    return Status(kafka, [status for pipeline in PIPELINES for status in _of(project, pipeline, admin)])
 
 
-def _topics(project: Project) -> tuple[Topics | None, str]:
-    """Kafka may be away: then the rest is shown all the same."""
+def _connect(project: Project) -> tuple[KafkaAdmin | None, str]:
+    """Kafka may be unreachable: then the rest is shown all the same."""
     try:
-        topics = topics_of(project)
-        topics.all()
+        admin = admin_of(project)
+        admin.all()
     except AnabranchError as error:
-        return None, error.fact
-    return topics, topics.address
+        return None, error.text
+    return admin, admin.address
 
 
-def _of(project: Project, pipeline: Pipeline, topics: Topics | None) -> Iterator[PipelineStatus]:
-    for checkpoint in project.checkpoints(pipeline):
-        yield _status(project.pipeline(pipeline), checkpoint, topics)
+def _of(project: Project, pipeline: Pipeline, admin: KafkaAdmin | None) -> Iterator[PipelineStatus]:
+    for location in project.checkpoints(pipeline):
+        yield _status(project.pipeline(pipeline), location, admin)
 
 
-def _status(pipeline: Pipeline, path: Path, topics: Topics | None) -> PipelineStatus:
-    checkpoint, holder = Checkpoint(path), holder_of(path)
-    planned, committed = checkpoint.planned_batches(), checkpoint.committed_batches()
-    commit = checkpoint.commit(committed[-1]) if committed else None
-    history, operation = read_batches(path).values(), fenced_by(path)
-    is_unfinished = planned and planned[-1] not in committed and operation is None
+def _status(pipeline: Pipeline, location: CheckpointLocation, admin: KafkaAdmin | None) -> PipelineStatus:
+    storage, holder = location.storage(), holder_of(location)
+    checkpoint = read_logs(storage)
+    committed, newest = checkpoint.commits.newest, checkpoint.newest
+    commit = checkpoint.commit_entry(committed) if committed is not None else None
+    operation = _operation(checkpoint, storage)
+    is_unfinished = newest is not None and newest not in checkpoint.commits and operation is None
+    records, problems, trouble = _totals(location)
     return PipelineStatus(
         name=pipeline.name,
-        sink=path.name or sink_name(pipeline.sink),
+        sink=location.path.name,
         running=holder.describe() if holder else None,
-        last_batch=committed[-1] if committed else None,
-        unfinished_batch=planned[-1] if is_unfinished else None,
+        last_batch=committed,
+        unfinished_batch=newest if is_unfinished else None,
         operation=operation,
         watermark=iso_utc(commit.next_watermark_ms) if commit and commit.next_watermark_ms > 0 else None,
-        lag=_lag(pipeline, checkpoint, topics),
-        records=sum(batch.records for batch in history),
-        problems=sum(batch.problems for batch in history),
-        checkpoint=str(path),
+        lag=None if operation else _lag(pipeline, checkpoint, admin),
+        records=records,
+        problems=problems,
+        checkpoint=str(location),
+        trouble=trouble,
     )
 
 
-def _lag(pipeline: Pipeline, checkpoint: Checkpoint, topics: Topics | None) -> dict[int, int] | None:
-    if topics is None:
+def _operation(checkpoint: Checkpoint, storage: Storage) -> str | None:
+    if checkpoint.fence is None:
         return None
     try:
-        reach = topics.reach(pipeline.source_topic)
+        return under_way(storage, "its status is unknown") or "an operation"
+    except AnabranchError:
+        return "an operation whose journal cannot be read"
+
+
+def _totals(location: CheckpointLocation) -> tuple[int | None, int | None, str | None]:
+    try:
+        entry = newest_entry(location)
+    except AnabranchError as error:
+        return None, None, error.text
+    return entry.total_records, entry.total_problems, None
+
+
+def _lag(pipeline: Pipeline, checkpoint: Checkpoint, admin: KafkaAdmin | None) -> dict[int, int] | None:
+    if admin is None:
+        return None
+    try:
+        ranges = admin.offset_ranges(pipeline.source_topic)
     except AnabranchError:
         return None
-    read = checkpoint.next_start().get(pipeline.source_topic, {})
-    return {partition: lag_of(held, read.get(partition)) for partition, held in reach.items()}
+    read = start_of(checkpoint, checkpoint.next_batch).get(pipeline.source_topic, {})
+    return {partition: lag_of(offsets, read.get(partition)) for partition, offsets in ranges.items()}

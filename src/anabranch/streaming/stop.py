@@ -1,21 +1,25 @@
-"""How one terminal asks a run in another to end: a file beside the checkpoint, which the run looks for."""
+"""How one terminal stops a run in another: a file beside the checkpoint, which the run looks for."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterable
+
+from anabranch.checkpoint.lease import holder_of
+from anabranch.storage.files import remove, write_whole
+from anabranch.storage.location import CheckpointLocation
 
 
-def _path(checkpoint: Path) -> Path:
-    return checkpoint.with_name(f"{checkpoint.name}.stop")
+def ask_to_stop(locations: Iterable[CheckpointLocation]) -> list[CheckpointLocation]:
+    """Those that run are asked to end after their batch; `await_free` of the lease waits for one."""
+    held = [location for location in locations if holder_of(location) is not None]
+    for location in held:
+        write_whole(location.stop_request, "")
+    return held
 
 
-def ask_stop(checkpoint: Path) -> None:
-    _path(checkpoint).touch()
+def is_stop_asked(location: CheckpointLocation) -> bool:
+    return location.stop_request.exists()
 
 
-def is_stop_asked(checkpoint: Path) -> bool:
-    return _path(checkpoint).exists()
-
-
-def withdraw_stop(checkpoint: Path) -> None:
-    _path(checkpoint).unlink(missing_ok=True)
+def withdraw_stop(location: CheckpointLocation) -> None:
+    remove(location.stop_request)

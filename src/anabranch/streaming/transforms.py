@@ -1,46 +1,45 @@
-"""The business logic that pipelines share: visits to counts. `DataFrame -> DataFrame`, the same for stream and batch.
+"""What every pipeline's input goes through before its transformation, the same for stream and batch.
 
 No action, no clock, no session: a batch read knows no watermark, and there `withWatermark` does nothing.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, GroupedData
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from anabranch.pipeline.definition import Pipeline
 
-
-def count_by_window(visits: DataFrame, pipeline: Pipeline) -> DataFrame:
-    return _by_window(visits, pipeline).count()
-
-
-def count_with_last_event(visits: DataFrame, pipeline: Pipeline, *also_by: str) -> DataFrame:
-    counted = _by_window(visits, pipeline, *also_by).agg(
-        F.count(F.lit(1)).alias("count"), F.max("event_time").alias("last_event_time_in_window")
-    )
-    return counted.select(*also_by, "window", "count", "last_event_time_in_window")
+# The name under which a batch's progress carries what was counted on the way.
+COUNTED = "decoded"
 
 
-def _by_window(visits: DataFrame, pipeline: Pipeline, *also_by: str) -> GroupedData:
-    assert pipeline.window_s is not None
-    return watermarked(visits, pipeline).groupBy(F.window("event_time", _interval(pipeline.window_s)), *also_by)
+def transformed(records: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The pipeline's results from usable records: watermark, window, transformation."""
+    return pipeline.transform(windowed(watermarked(records, pipeline), pipeline))
 
 
-def watermarked(visits: DataFrame, pipeline: Pipeline) -> DataFrame:
+def count_records(records: DataFrame) -> DataFrame:
+    """Records, and those with a problem, are counted on the way, so that none vanishes without a trace."""
+    return records.observe(COUNTED, F.count(F.lit(1)).alias("records"), F.count("problem").alias("problems"))
+
+
+def without_problems(records: DataFrame) -> DataFrame:
+    return records.where("problem is null")
+
+
+def watermarked(records: DataFrame, pipeline: Pipeline) -> DataFrame:
     if pipeline.watermark_s is None:
-        return visits
-    return visits.withWatermark("event_time", _interval(pipeline.watermark_s))
+        return records
+    return records.withWatermark("event_time", _interval(pipeline.watermark_s))
+
+
+def windowed(records: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """With the column `window`: grouped by it, Spark closes and evicts as with F.window in the grouping itself."""
+    if pipeline.window_s is None:
+        return records
+    return records.withColumn("window", F.window("event_time", _interval(pipeline.window_s)))
 
 
 def _interval(duration_s: float) -> str:
     return f"{round(duration_s * 1000)} milliseconds"
-
-
-def utc_parts(event_time: str) -> list[Column]:
-    """Year, month, day and hour in UTC, whatever the session's zone: from the epoch, so that no zone's gap is in between."""
-    # In seconds: division makes a double of it, and that holds no microseconds of far years.
-    seconds = F.unix_seconds(event_time)
-    day = F.date_from_unix_date(F.floor(seconds / 86_400).cast("int"))
-    hour = F.pmod(F.floor(seconds / 3_600), F.lit(24)).cast("int")
-    return [F.year(day).alias("year"), F.month(day).alias("month"), F.day(day).alias("day"), hour.alias("hour")]

@@ -1,1 +1,1 @@
-"""Text for people: durations, times, sizes, names, and what must be escaped or hidden."""
+"""Text for people: durations, times, sizes, suggested names, escaping and redaction. Pure."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from anabranch.errors import Misused
+from anabranch.text.messages import DURATION_MALFORMED
 
 _SECONDS = {
     "ms": 0.001,
@@ -23,7 +23,7 @@ _PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*")
 
 
 def parse_duration_s(text: str) -> float:
-    """Seconds of a written duration. A bare `0` is a duration; a bare `20` is not: twenty what?"""
+    """The seconds of a written duration. A bare `0` is a duration. A bare `20` is rejected: its unit is unknown."""
     if text.strip() == "0":
         return 0.0
     total_s, end = 0.0, 0
@@ -32,17 +32,17 @@ def parse_duration_s(text: str) -> float:
             break
         total_s, end = total_s + float(part[1]) * unit_s, part.end()
     if end == 0 or end != len(text):
-        raise Misused(f"{text!r} is not a duration.", "write it with its unit: 500ms, 20s, 10m, 1h30m, 2 days")
+        raise DURATION_MALFORMED(text=text)
     return total_s
 
 
 def _unit_s(unit: str) -> float | None:
-    # Words have a plural, letters have none: `5 mins`, never `5ss`.
+    # Only words have a plural: `5 mins` is accepted, `5ss` is not.
     return _SECONDS.get(unit) or (_SECONDS.get(unit.removesuffix("s")) if len(unit) > 2 else None)
 
 
 def format_duration(duration_s: float) -> str:
-    """The shortest writing that `parse_duration_s` reads back: 90 -> `1m30s`, 0.5 -> `500ms`."""
+    """The shortest form that `parse_duration_s` reads back: 90 -> `1m30s`, 0.5 -> `500ms`."""
     if duration_s <= 0:
         return "0"
     left_ms = round(duration_s * 1000)

@@ -1,11 +1,11 @@
-"""Moments as people write them and as logs keep them. Times in, times out: UTC unless a zone is given."""
+"""Times as people write them and as logs store them. UTC unless a zone is given."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from anabranch.errors import Misused, Refused
+from anabranch.text.messages import TIME_MALFORMED, TIME_NONEXISTENT
 
 
 def iso_utc(epoch_ms: int) -> str:
@@ -14,14 +14,15 @@ def iso_utc(epoch_ms: int) -> str:
 
 
 def parse_instant(text: str, zone: str) -> datetime:
-    """An ISO-8601 moment; without a zone of its own it is in `zone`."""
+    """An ISO-8601 time. `zone` applies if the text names no zone."""
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise Misused(f"{text!r} is not a time.", "write it like 2025-09-04T07:00 or 2025-09-04T07:00:00Z") from None
+        raise TIME_MALFORMED(text=text) from None
     if moment.tzinfo:
         return moment
     local = moment.replace(tzinfo=ZoneInfo(zone))
+    # A time in a daylight-saving gap comes back from UTC as another one.
     if local.astimezone(UTC).astimezone(local.tzinfo).replace(tzinfo=None) != moment:
-        raise Refused(f"{text} does not exist in {zone}: the clock was put forward over it.", "take a time after the gap")
+        raise TIME_NONEXISTENT(text=text, zone=zone)
     return local

@@ -1,6 +1,6 @@
-"""Which settings are secrets, and what of them may be seen: nothing.
+"""Decides which settings are secrets, and hides their values.
 
-One rule for the screen, for plans, receipts and logs.
+One rule for the terminal, plans, receipts and logs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _SECRET_NAME = re.compile(
     r"|(access|account|api|encryption)[._-]?key|(^|\.)key\.pem|keystore\.key",
     re.I,
 )
-# A user's name and password inside an address: //user:word@host
+# User name and password inside an address: //user:password@host
 _SECRET_IN_ADDRESS = re.compile(r"//[^/@\s]+@")
 
 HIDDEN = "(hidden)"
@@ -23,7 +23,7 @@ def is_secret(name: str) -> bool:
 
 
 def shown(name: str, value: object) -> str:
-    """A setting's value as it may be shown."""
+    """A setting's value, redacted for display."""
     if value is None:
         return ""
     return HIDDEN if is_secret(name) else _SECRET_IN_ADDRESS.sub(f"//{HIDDEN}@", str(value))

@@ -1,4 +1,4 @@
-"""Bytes for people."""
+"""Byte counts in readable units."""
 
 from __future__ import annotations
 

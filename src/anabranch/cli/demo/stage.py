@@ -1,4 +1,4 @@
-"""Where the demo plays: a new directory, and the real commands, each shown before it runs."""
+"""Where the demo runs: a new directory, and the real commands, each shown before it runs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from shlex import join
 from time import monotonic
 from typing import TypeVar
 
+from anabranch.cli import messages
 from anabranch.cli.output import write_line
 from anabranch.errors import Failed
 
@@ -36,6 +37,9 @@ class Stage:
         for line in text.split("\n"):
             write_line(line)
         sys.stdout.flush()
+
+    def failed(self, what: str) -> Failed:
+        return messages.DEMO_FAILED(what=what, directory=str(self.directory))
 
     def configure(self) -> None:
         """The counting pipelines read a topic of their own. Short runs pay for no second compiler of Java."""
@@ -83,11 +87,11 @@ class Stage:
         deadline_s = monotonic() + _PATIENCE_S
         while not is_there(found := look()):
             if monotonic() > deadline_s:
-                raise Failed(f"the demo waited {_PATIENCE_S:.0f} s for {what}.", f"look into {self.directory}")
+                raise self.failed(f"{what} did not come within {_PATIENCE_S:.0f} s")
         return found
 
     def _quietly(self, *command: str, text: str = "", must_work: bool = False) -> str:
-        """A command whose talk is not part of the story. One that only looks may fail, for it may be too early."""
+        """A command whose output is not part of the story. One that only reads may fail: it may be too early."""
         done = subprocess.run(
             [sys.executable, "-m", "anabranch", "-C", str(self.directory), *command],
             input=text,
@@ -96,7 +100,7 @@ class Stage:
             check=False,
         )
         if must_work and done.returncode != 0:
-            raise Failed(f"the demo's command `anabranch {join(command)}` failed: {done.stderr.strip()}")
+            raise self.failed(f"`anabranch {join(command)}`: {done.stderr.strip()}")
         return done.stdout if done.returncode == 0 else ""
 
     def anabranch(self, *command: str) -> None:
@@ -104,10 +108,7 @@ class Stage:
         with self.started(*command) as process:
             pass
         if process.returncode != 0:
-            raise Failed(
-                f"the demo's command `anabranch {join(command)}` ended with {process.returncode}.",
-                f"look into {self.directory}",
-            )
+            raise self.failed(f"`anabranch {join(command)}` ended with {process.returncode}")
 
     @contextmanager
     def started(self, *command: str, piped: bool = False) -> Iterator[subprocess.Popen[str]]:

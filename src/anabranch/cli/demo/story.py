@@ -18,7 +18,6 @@ from time import monotonic
 import typer
 
 from anabranch.cli.demo.stage import Stage
-from anabranch.errors import Failed
 
 _VISIT = re.compile(r"Partition\[\d+\] > Printing visit=(Row\(.*\))\n?")
 _BATCHES_BEFORE_STOP = 3
@@ -126,7 +125,7 @@ The demo took {seconds:.0f} s. Its project is still there; to go on with it:
 def _both_running(stage: Stage) -> Iterator[None]:
     with stage.started("run", "visits-lake", "visits-counter") as process:
         yield
-    _must_be_zero(process)
+    _must_be_zero(stage, process)
 
 
 def _run_visits_log(stage: Stage, *options: str, stop_after: int | None = None) -> None:
@@ -141,12 +140,12 @@ def _run_visits_log(stage: Stage, *options: str, stop_after: int | None = None) 
                 stage.tell("^C")
                 process.send_signal(signal.SIGINT)
                 stop_after = None
-    _must_be_zero(process)
+    _must_be_zero(stage, process)
 
 
-def _must_be_zero(process: subprocess.Popen[str]) -> None:
+def _must_be_zero(stage: Stage, process: subprocess.Popen[str]) -> None:
     if process.returncode != 0:
-        raise Failed(f"visits-log ended with {process.returncode}.")
+        raise stage.failed(f"visits-log ended with {process.returncode}")
 
 
 def _compare_with_ledger(stage: Stage, printed_before: int) -> None:
@@ -169,4 +168,4 @@ def _compare_with_ledger(stage: Stage, printed_before: int) -> None:
         f"\nOf {expected.total()} good visits {missing} are missing and {repeated} were printed twice."
     )
     if missing or repeated:
-        raise Failed("the restart did not go on exactly where it stopped.", f"look into {stage.directory}")
+        raise stage.failed("the restart did not resume exactly where it stopped")

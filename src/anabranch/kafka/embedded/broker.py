@@ -1,6 +1,6 @@
-"""Starts, finds and stops the project's broker. One file says which process it is and where it listens.
+"""Starts, finds and stops the project's broker. broker.json records its process and the port it listens on.
 
-That file is a claim, not a fact: a broker counts as running only if that very process lives.
+The record alone proves nothing: a broker is running only if exactly that process is alive.
 """
 
 from __future__ import annotations
@@ -11,25 +11,37 @@ import re
 import socket
 import subprocess
 import sys
+from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
+from typing import BinaryIO
 from uuid import uuid4
 
 import psutil
 from filelock import FileLock
 
-from anabranch.errors import Failed
+from anabranch.errors import Reason
 from anabranch.kafka.admin import answers
 from anabranch.kafka.embedded.configuration import HEAP, HOST, log_configuration, server_properties
+from anabranch.kafka.messages import (
+    BROKER_EXITED,
+    BROKER_LOGGED_NO_ERROR,
+    BROKER_NOT_ANSWERING,
+    BROKER_NOT_FORMATTED,
+    BROKER_NOT_STOPPED,
+    PORT_IN_USE,
+    PORT_UNAVAILABLE,
+)
 from anabranch.processes import ProcessMark, mark_of
 from anabranch.spark.jars import locked
 from anabranch.spark.java import find_java
-from anabranch.storage.files import read_json, write_whole
+from anabranch.storage.files import read_text, write_whole
 
-# It answers after 2 to 3 s on 2 cores; a recovery after kill -9 of a large log takes longer.
+# A start takes 2 to 3 s on 2 cores. Recovering a large log after kill -9 takes longer.
 START_TIMEOUT_S = 60.0
+# A clean stop flushes every log to disk first, so that the next start needs no recovery.
 STOP_TIMEOUT_S = 60.0
 
 
@@ -45,16 +57,17 @@ class RunningBroker:
 
 
 def embedded_version() -> str:
-    """A client cannot ask a broker of Kafka 4 for its version; of our own we know it."""
+    """From the jars: a Kafka 4 broker does not report its version to clients."""
     return next(jar.version for jar in locked("broker") if jar.artifact == "kafka_2.13")
 
 
 def find_broker(broker_dir: Path) -> RunningBroker | None:
-    """The broker of a project, if its process lives. A stale file, or a foreign process with that id, is no broker."""
-    claim = read_json(broker_dir / "broker.json")
-    if claim is None:
+    """The running broker of a project. A stale broker.json, or another process with the same id, does not count."""
+    text = read_text(broker_dir / "broker.json")
+    if text is None:
         return None
     try:
+        claim = json.loads(text)
         broker = RunningBroker(ProcessMark(**claim["mark"]), int(claim["port"]), float(claim["since_s"]))
     except (KeyError, TypeError, ValueError):
         return None
@@ -62,7 +75,7 @@ def find_broker(broker_dir: Path) -> RunningBroker | None:
 
 
 def start_broker(broker_dir: Path, port: int, jars: Sequence[Path]) -> tuple[RunningBroker, bool]:
-    """The running broker, and whether this call started it. Returns when the broker answers."""
+    """The running broker, and whether this call started it. Returns once the broker answers."""
     broker_dir.mkdir(parents=True, exist_ok=True)
     with FileLock(broker_dir / "start.lock"):
         if (running := find_broker(broker_dir)) is not None:
@@ -74,22 +87,18 @@ def start_broker(broker_dir: Path, port: int, jars: Sequence[Path]) -> tuple[Run
         broker = RunningBroker(mark, port, mark.created_s)
         write_whole(broker_dir / "broker.json", json.dumps(asdict(broker)))
         _await_answer(broker, process, broker_dir)
-        # It is meant to outlive this process; Python would warn of a child that it takes for still running.
+        # The broker outlives this process. Without a return code, Python would warn about a child that still runs.
         process.returncode = 0
         return broker, True
 
 
 def stop_broker(broker_dir: Path) -> RunningBroker | None:
-    """The broker that was stopped, None if none ran. Returns when its process has ended."""
+    """The broker that was stopped; None if none was running. Returns once its process has exited."""
     broker = find_broker(broker_dir)
     if broker is not None and (process := broker.mark.process()) is not None:
         process.terminate()
         if not broker.mark.wait_gone(STOP_TIMEOUT_S):
-            raise Failed(
-                f"the broker (process {broker.mark.pid}) has not ended within {STOP_TIMEOUT_S:.0f} s.",
-                f"its log: {_log_file(broker_dir)}",
-                f"kill -9 {broker.mark.pid}   (what was acknowledged is kept)",
-            )
+            raise BROKER_NOT_STOPPED(pid=broker.mark.pid, timeout_s=STOP_TIMEOUT_S, log=str(_log_file(broker_dir)))
     (broker_dir / "broker.json").unlink(missing_ok=True)
     return broker
 
@@ -102,13 +111,13 @@ def _launch(broker_dir: Path, port: int, jars: Sequence[Path]) -> subprocess.Pop
     java = [
         *(str(find_java().path), f"-Xmx{HEAP}", f"-Xms{HEAP}", "-cp", os.pathsep.join(map(str, jars))),
         f"-Dlog4j2.configurationFile={broker_dir / 'log4j2.properties'}",
-        # One compiler, the quick one: starts sooner, and a broker on a laptop is never at its limit.
+        # Only the fast first compiler: the broker starts sooner, and one on a laptop never needs peak throughput.
         "-XX:TieredStopAtLevel=1",
     ]
     with (broker_dir / "logs" / "output.log").open("ab") as output:
         if not (data_dir / "meta.properties").exists():
             _format(java, properties, output)
-        # A session of its own: Ctrl-C in the terminal that started it is not meant for it.
+        # In its own session: Ctrl-C in the terminal that started it must not stop it.
         return subprocess.Popen(
             [*java, "kafka.Kafka", str(properties)],
             stdin=subprocess.DEVNULL,
@@ -118,27 +127,16 @@ def _launch(broker_dir: Path, port: int, jars: Sequence[Path]) -> subprocess.Pop
         )
 
 
-def _format(java: Sequence[str], properties: Path, output: object) -> None:
-    cluster_id = _cluster_id()
-    command = [
-        *java,
-        "kafka.tools.StorageTool",
-        "format",
-        "-t",
-        cluster_id,
-        "-c",
-        str(properties),
-        "--ignore-formatted",
-    ]
-    done = subprocess.run(command, stdout=output, stderr=output, check=False)  # type: ignore[call-overload]
+def _format(java: Sequence[str], properties: Path, output: BinaryIO) -> None:
+    options = ["-t", _cluster_id(), "-c", str(properties), "--ignore-formatted"]
+    done = subprocess.run([*java, "kafka.tools.StorageTool", "format", *options], stdout=output, stderr=output, check=False)
     if done.returncode != 0:
-        raise Failed(f"Kafka could not format {properties.parent / 'data'}.", f"why: {properties.parent}/logs/output.log")
+        broker_dir = properties.parent
+        raise BROKER_NOT_FORMATTED(directory=str(broker_dir / "data"), log=str(broker_dir / "logs" / "output.log"))
 
 
 def _cluster_id() -> str:
-    """As Kafka makes them: 16 random bytes in URL-safe base64, not starting with a dash."""
-    from base64 import urlsafe_b64encode
-
+    """In Kafka's own format: 16 random bytes in URL-safe base64. A leading dash would be read as an option."""
     return "a" + urlsafe_b64encode(uuid4().bytes).decode().rstrip("=")[1:]
 
 
@@ -148,22 +146,19 @@ def _await_answer(broker: RunningBroker, process: subprocess.Popen[bytes], broke
         if answers(broker.address, timeout_s=0.5):
             return
         if process.poll() is not None:
-            raise Failed(f"the broker ended at its start: {_last_error(broker_dir)}", f"its log: {_log_file(broker_dir)}")
+            raise BROKER_EXITED(reason=_last_error(broker_dir), log=str(_log_file(broker_dir)))
     process.terminate()
-    raise Failed(
-        f"the broker did not answer on {broker.address} within {START_TIMEOUT_S:.0f} s and was stopped.",
-        f"its log: {_log_file(broker_dir)}",
-    )
+    raise BROKER_NOT_ANSWERING(address=broker.address, timeout_s=START_TIMEOUT_S, log=str(_log_file(broker_dir)))
 
 
-def _last_error(broker_dir: Path) -> str:
-    """The last line of Kafka's log that says ERROR, without its class names."""
+def _last_error(broker_dir: Path) -> str | Reason:
+    """The last ERROR or FATAL line of Kafka's log, without its class name."""
     try:
         lines = _log_file(broker_dir).read_text(encoding="utf-8", errors="replace").splitlines()[-400:]
     except FileNotFoundError:
         lines = []
     errors = [line for line in lines if re.match(r"\S+ (ERROR|FATAL) ", line)]
-    return errors[-1].split(" ", 3)[-1][:200] if errors else "it said nothing."
+    return errors[-1].split(" ", 3)[-1][:200] if errors else BROKER_LOGGED_NO_ERROR()
 
 
 def _log_file(broker_dir: Path) -> Path:
@@ -177,25 +172,22 @@ def _free_port() -> int:
 
 
 def refuse_taken(port: int) -> None:
+    """Raises an error that names the process which listens on the port."""
     with socket.socket() as probe:
-        # As Kafka binds: a port that only waits out its last connections is free.
+        # Kafka binds with the same option: a port with connections in TIME_WAIT is free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
         except OSError as error:
-            who = _listener(port)
-            raise Failed(
-                f"port {port} on {HOST} cannot be used: {who or error.strerror}.",
-                "anabranch broker start --port 0   takes a free one",
-            ) from None
+            raise PORT_UNAVAILABLE(port=port, host=HOST, reason=_listener(port) or error.strerror) from None
 
 
-def _listener(port: int) -> str | None:
+def _listener(port: int) -> Reason | None:
     try:
         connections = psutil.net_connections("tcp")
     except psutil.AccessDenied:
         return None
     for connection in connections:
         if connection.status == psutil.CONN_LISTEN and connection.laddr and connection.laddr.port == port and connection.pid:
-            return f"process {connection.pid} ({psutil.Process(connection.pid).name()}) listens there"
+            return PORT_IN_USE(pid=connection.pid, name=psutil.Process(connection.pid).name())
     return None

@@ -1,11 +1,11 @@
-"""The embedded broker's own files: what Kafka reads at its start. Pure: texts from values."""
+"""The embedded broker's configuration files, as text. Pure."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 HOST = "127.0.0.1"
-# Enough for a project on one machine; the rest of the memory is Spark's.
+# Enough for a project on one machine, and leaves the memory to Spark.
 HEAP = "512m"
 
 
@@ -18,18 +18,18 @@ def server_properties(port: int, controller_port: int, data_dir: Path) -> str:
         "controller.listener.names": "CONTROLLER",
         "controller.quorum.voters": f"1@{HOST}:{controller_port}",
         "log.dirs": data_dir,
-        # A typing error in a topic's name must be an error, not a new topic.
+        # A typo in a topic name must be an error, not a new topic.
         "auto.create.topics.enable": "false",
-        # What can be taken back must still be there.
+        # A rewind needs the records to be retained.
         "log.retention.ms": -1,
         "log.retention.bytes": -1,
-        # One node: nothing can be replicated.
+        # One node: no replicas are possible.
         "offsets.topic.replication.factor": 1,
         "transaction.state.log.replication.factor": 1,
         "transaction.state.log.min.isr": 1,
         "share.coordinator.state.topic.replication.factor": 1,
         "share.coordinator.state.topic.min.isr": 1,
-        # 50 partitions by default, each with files of its own, on one laptop.
+        # 50 partitions by default, each with its own files: too many for one laptop.
         "offsets.topic.num.partitions": 1,
         "transaction.state.log.num.partitions": 1,
         "group.initial.rebalance.delay.ms": 0,
@@ -38,7 +38,7 @@ def server_properties(port: int, controller_port: int, data_dir: Path) -> str:
 
 
 def log_configuration(log_file: Path) -> str:
-    """Kafka's own log, in one file of at most 10 MB and the one before it."""
+    """Kafka's log: one file of at most 10 MB, and the previous one."""
     return f"""\
 status = error
 appender.file.type = RollingFile

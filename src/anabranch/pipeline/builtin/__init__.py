@@ -1,1 +1,1 @@
-"""The pipelines' transformations, a few lines each. Their facts (topics, windows, triggers) are in core/pipeline.py."""
+"""The pipelines of the seeds: declaration and transformation of each in one file."""

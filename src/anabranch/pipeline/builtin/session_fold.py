@@ -1,4 +1,4 @@
-"""Visits as a fold: pages counted as they come, and a visit that is over when the watermark has left it behind. Pure.
+"""Visits as a fold: pages counted as they come, and a visit that is over when the watermark has left it behind.
 
 A visit's timer stands 10 minutes past where the watermark stood at its last update; while there is no watermark yet,
 10 minutes past its latest event. When the watermark reaches the timer the visit is finished and forgotten: one that comes
@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping
 from json.encoder import encode_basestring_ascii
 from typing import NamedTuple
 
-# Part of every checkpoint: never change it. More than 64 cost more than they bring (product.md, 6, measured 16).
+# Part of every checkpoint: never change it. More than 64 cost more than they bring (docs/internals/spark-session.md).
 BUCKETS = 16
 TIMEOUT_MS = 10 * 60 * 1000
 
 
-# Tuples: there may be a million of them, and each is made anew in every batch that touches its bucket.
+# Tuples: there may be a million of them, and each is made again in every batch that touches its bucket.
 class Visit(NamedTuple):
     pages: int
     timer_ms: int
@@ -32,7 +32,7 @@ class Pages(NamedTuple):
     latest_event_ms: int
 
 
-class Result(NamedTuple):
+class VisitResult(NamedTuple):
     visit_id: str | None
     visited_pages: int
     is_finished: bool
@@ -41,7 +41,7 @@ class Result(NamedTuple):
 Bucket = Mapping[str | None, Visit]
 
 
-def update(bucket: Bucket, batch: Mapping[str | None, Pages], watermark_ms: int) -> tuple[Bucket, list[Result]]:
+def update(bucket: Bucket, batch: Mapping[str | None, Pages], watermark_ms: int) -> tuple[Bucket, list[VisitResult]]:
     """The bucket after a batch, and the early result of each visit in it."""
     updated = {
         visit_id: Visit(
@@ -50,7 +50,7 @@ def update(bucket: Bucket, batch: Mapping[str | None, Pages], watermark_ms: int)
         )
         for visit_id, pages in batch.items()
     }
-    results = [Result(visit_id, visit.pages, False) for visit_id, visit in updated.items()]
+    results = [VisitResult(visit_id, visit.pages, False) for visit_id, visit in updated.items()]
     return {**bucket, **updated}, results
 
 
@@ -59,11 +59,11 @@ def _latest_ms(pages: Pages, before: Visit | None) -> int:
     return max(pages.latest_event_ms, before.timer_ms - TIMEOUT_MS) if before else pages.latest_event_ms
 
 
-def expire(bucket: Bucket, watermark_ms: int) -> tuple[Bucket, list[Result]]:
+def expire(bucket: Bucket, watermark_ms: int) -> tuple[Bucket, list[VisitResult]]:
     """The bucket without the visits that are over, and their last results. A timer fires when the watermark reaches it."""
     over = {visit_id: visit for visit_id, visit in bucket.items() if visit.timer_ms <= watermark_ms}
     left = {visit_id: visit for visit_id, visit in bucket.items() if visit_id not in over}
-    return left, [Result(visit_id, visit.pages, True) for visit_id, visit in over.items()]
+    return left, [VisitResult(visit_id, visit.pages, True) for visit_id, visit in over.items()]
 
 
 def next_timer_ms(bucket: Bucket) -> int | None:

@@ -1,7 +1,18 @@
-"""Seed 002: how many visits in each window, once it is closed."""
+"""Closed windows (seed 002): how many visits in each window, once it is closed."""
 
 from __future__ import annotations
 
-from anabranch.streaming.transforms import count_by_window
+from anabranch.pipeline.builtin.visits_windows import transform
+from anabranch.pipeline.definition import Pipeline, Topic
 
-transform = count_by_window
+VISITS_COUNTER = Pipeline(
+    name="visits-counter",
+    summary="counts visits by 10-minute window, closed windows only",
+    source_topic="visits",
+    sink=Topic("visits_counter"),
+    result_topic="visits_counter",
+    transform=transform,
+    window_s=600,
+    watermark_s=600,
+    grouping=("window",),
+)

@@ -1,4 +1,4 @@
-"""The one decoder: what a Kafka record says as a visit event, or which problem it has. Stream and batch alike.
+"""The one decoder: the visit event in a Kafka record, or which problem the record has. Stream and batch alike.
 
 Expressions of SQL: no UDF, no action, no clock, no session. It does not know which pipeline asks, and what it says
 of a record depends on nothing but the record and the two parameters. It never throws, whatever the bytes.
@@ -27,15 +27,15 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from anabranch.streaming.decoder.fast_path import plain_field, plain_instant, plain_time
-from anabranch.streaming.decoder.full_parse import TEXT, odd, spellings
+from anabranch.streaming.decoder.fast_path import fast_field, fast_instant, fast_time
+from anabranch.streaming.decoder.full_parse import TEXT, full_parse, spellings
 
 _FIELDS: Final = ("event_id", "visit_id", "user_id", "page", "browser")
 _COORDINATES: Final = ("topic", "partition", "offset")
 _BYTES: Final = ("key", "value", "headers")
 
-_IS_ODD: Final = "coalesce(_plain_time, '') = ''"
-_INSTANT: Final = "coalesce(_plain_instant, _instant)"
+_NEEDS_FULL_PARSE: Final = "coalesce(_fast_time, '') = ''"
+_INSTANT: Final = "coalesce(_fast_instant, _instant)"
 # 1970 to 9998, in UTC: Python and sinks stop at 9999.
 _END_S: Final = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
 _IN_RANGE: Final = f"({_INSTANT} >= timestamp_seconds(0) AND {_INSTANT} < timestamp_seconds({_END_S}))"
@@ -44,14 +44,15 @@ _IN_RANGE: Final = f"({_INSTANT} >= timestamp_seconds(0) AND {_INSTANT} < timest
 def decode(records: DataFrame, *, zone: str, future_tolerance_s: float | None) -> DataFrame:
     """The events of Kafka records. A time without a zone is in `zone`; a tolerance of None lets any future pass.
 
-    Most records are plain (plain.py): nothing but their time can be wrong. The odd ones (odd.py) are asked all questions.
+    Most records take the fast path (fast_path.py): nothing but their time can be wrong. The others are parsed and checked in
+    full (full_parse.py).
     """
     as_they_came = [name for name in _BYTES if name in records.columns]
     kept = ("timestamp", *_COORDINATES, *as_they_came)
-    looked_at = _behind_barrier(records, f"array(struct({plain_time(TEXT)} AS _plain_time))", *kept)
-    plain = f"CASE WHEN NOT {_IS_ODD} THEN {plain_instant('_plain_time', zone)} END"
-    timed = _behind_barrier(looked_at, f"array(struct({plain} AS _plain_instant))")
-    judged = _behind_barrier(timed, f"CASE WHEN {_IS_ODD} THEN {odd(zone)} END")
+    matched = _behind_barrier(records, f"array(struct({fast_time(TEXT)} AS _fast_time))", *kept)
+    fast = f"CASE WHEN NOT {_NEEDS_FULL_PARSE} THEN {fast_instant('_fast_time', zone)} END"
+    timed = _behind_barrier(matched, f"array(struct({fast} AS _fast_instant))")
+    judged = _behind_barrier(timed, f"CASE WHEN {_NEEDS_FULL_PARSE} THEN {full_parse(zone)} END")
     not_a_time = f"CASE WHEN {_INSTANT} IS NULL THEN 'event_time is not a time' END"
     problem = f"coalesce(_broken, _no_instant, {not_a_time}, {_wrong_instant(future_tolerance_s)}, _wrong_type)"
     return judged.selectExpr(
@@ -75,7 +76,7 @@ def _behind_barrier(frame: DataFrame, structs: str, *kept: str) -> DataFrame:
 
 def _field(name: str) -> str:
     """Outside of the barriers: Spark leaves out what nobody asks for."""
-    return f"CASE WHEN {_IS_ODD} THEN _{name} ELSE {plain_field(TEXT, *spellings(name))} END"
+    return f"CASE WHEN {_NEEDS_FULL_PARSE} THEN _{name} ELSE {fast_field(TEXT, *spellings(name))} END"
 
 
 def _wrong_instant(future_tolerance_s: float | None) -> str:

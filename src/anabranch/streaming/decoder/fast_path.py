@@ -1,11 +1,11 @@
-"""Plain records: those of which one look at the text proves that nothing but their time can be wrong. Most are.
+"""The fast path: records of which one regular expression proves that nothing but their time can be wrong. Most are such.
 
-The decoder's shortcut (event.py), in SQL: it never says that a record is bad, only that it is plain. What it
-does not recognise is parsed and asked everything. It must never call a record plain that the decoder would refuse, nor
-read another value than the parser would: `tests/spark/test_event.py` decodes each case both ways.
+In SQL, as the rest of the decoder. It never says that a record is bad, only that the fast path holds; every other record is
+parsed and checked in full. It must never match a record that the full parse would reject, nor read another value than the
+parser would: `tests/streaming/test_decoder.py` decodes each case both ways.
 
-Plain is one flat object, no name twice, with strings that need no unescaping, ids also as integers, and a date and time with
-seconds; a blank after a colon or a comma is fine. One regular expression says it in 2 microseconds a record, where a parser
+A record matches if it is one flat object, no name twice, with strings that need no unescaping, ids also as integers, and a date
+and time with seconds; a blank after a colon or a comma is allowed. The expression takes 2 microseconds a record, where a parser
 and one function for each rule took 16.
 """
 
@@ -37,19 +37,19 @@ _PAIR: Final = (
     rf'|(?:event_id(?!\5)()|page(?!\6)()|browser(?!\7)())": ?+{_STRING}|{_OTHER})'
 )
 # A comma only before another pair: Java would not let the pair be written here twice, its groups would be others.
-_PLAIN: Final = rf'^\{{(?:{_PAIR}(?:, ?+(?=")|(?=\}}))){{1,{_MOST_PAIRS}}}+\}}\z'
+_FAST: Final = rf'^\{{(?:{_PAIR}(?:, ?+(?=")|(?=\}}))){{1,{_MOST_PAIRS}}}+\}}\z'
 _TIME_GROUP: Final = 2
 
 
-def plain_time(text: str) -> str:
-    """The event time's text where the record is plain, else empty; null where it is no UTF-8 at all."""
-    return f"CASE WHEN is_valid_utf8({text}) THEN regexp_extract({text}, {regex(_PLAIN)}, {_TIME_GROUP}) END"
+def fast_time(text: str) -> str:
+    """The event time's text where the record matches, else empty; null where it is no UTF-8 at all."""
+    return f"CASE WHEN is_valid_utf8({text}) THEN regexp_extract({text}, {regex(_FAST)}, {_TIME_GROUP}) END"
 
 
-def plain_field(text: str, *names: str) -> str:
-    """A field's text in a plain record, by the first of its names that is there.
+def fast_field(text: str, *names: str) -> str:
+    """A field's text in a record that matches, by the first of its names that is there.
 
-    In a plain text a quote stands nowhere but around a string, so a name with its quotes and colon is there but once.
+    There a quote stands nowhere but around a string, so a name with its quotes and colon is there only once.
     """
     marks = [literal(f'"{name}":') for name in names]
     return first_of(*(f"CASE WHEN contains({text}, {mark}) THEN {_after(text, mark)} END" for mark in marks))
@@ -62,8 +62,8 @@ def _after(text: str, mark: str) -> str:
     return f"""CASE WHEN startswith({value}, '"') THEN {string} ELSE {number} END"""
 
 
-def plain_instant(time: str, zone: str) -> str:
-    """The moment of a plain record's time, in `zone` if it names none; null where there is none, such as 30 February."""
+def fast_instant(time: str, zone: str) -> str:
+    """The instant of the time, in `zone` if it names none; null where there is none, such as 30 February."""
     # The zone is written behind the time: cast alone would take the session's.
     has_zone = f"endswith({time}, 'Z') OR substring({time}, -6, 1) IN ('+', '-')"
     return f"try_cast(CASE WHEN {has_zone} THEN {time} ELSE concat({time}, {literal(zone)}) END AS TIMESTAMP)"

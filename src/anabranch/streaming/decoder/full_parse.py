@@ -1,4 +1,5 @@
-"""Odd records: parsed, and asked what can be wrong with them. In SQL, as an array of one struct.
+"""The full parse: a record's fields and what is wrong with it, for records that the fast path does not match. In SQL, as an
+array of one struct.
 
 Each step is a lambda over an array of one, which gives names to what was computed before. Lambdas are interpreted, so that what
 few records need does not make large what is compiled for all: methods of more than 8,000 bytes never are.
@@ -17,7 +18,7 @@ _READ: Final = (*TEXTS, *IDS, "event_time", *_SPELLINGS.values())
 
 TEXT: Final = "cast(value AS STRING)"
 # Asked once, where it is compiled: interpreted, Spark looks the function up anew for each record.
-_IS_NOT_UTF8: Final = "_plain_time IS NULL"
+_IS_NOT_UTF8: Final = "_fast_time IS NULL"
 _BUT_LAST_BYTE: Final = "cast(substring(value, 1, octet_length(value) - 1) AS STRING)"
 _KEYS: Final = f"json_object_keys({TEXT})"
 
@@ -44,8 +45,8 @@ _TWO_HALVES: Final = regex(r"(?i)\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}")
 _HALF: Final = regex(r"(?i)\\ud[89a-f]")
 
 
-def odd(zone: str) -> str:
-    """What an odd record says, and what is wrong with it."""
+def full_parse(zone: str) -> str:
+    """What a record says, and what is wrong with it."""
     parsed = f"array(from_json({TEXT}, {literal(_SCHEMA)}, {_STRICT}))"
     return f"transform(transform({parsed}, event -> {_tested(zone)}), tested -> {_JUDGED})"
 

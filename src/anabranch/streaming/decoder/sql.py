@@ -1,7 +1,7 @@
 """Pieces of SQL expressions, made of values.
 
-The decoder is written in SQL because Spark reads that at once. Made of PySpark's columns, a thousand calls over the line to
-Java, it took 0.4 s of every start of a query and of every reprocess.
+The decoder is written in SQL because Spark reads that at once. Made of PySpark's columns, a thousand calls to
+the JVM, it took 0.4 s of every start of a query and of every reprocess.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""anabranch produce and consume: lines to a topic, and back."""
+"""anabranch produce: lines to a topic."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from select import select
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from anabranch.cli.output import cli_of, write_line
-from anabranch.cli.topics import topics_of
-from anabranch.errors import Misused
-from anabranch.text.escape import escaped_json
-
-if TYPE_CHECKING:
-    from anabranch.kafka.records import Received
+from anabranch.cli import messages
+from anabranch.cli.output import cli_of
+from anabranch.cli.topics import connect
 
 # A file of any size arrives in parts of this.
 _READ_BYTES = 1 << 20
@@ -35,28 +31,28 @@ def produce(
     key: Annotated[str | None, typer.Option(metavar="FIELD", help="The field of each JSON line that is its key.")] = None,
     partition: Annotated[int | None, typer.Option(min=0, help="Send to this partition.")] = None,
 ) -> None:
-    """Send lines to a topic; lines that are read together are sent together. Empty lines are passed over.
+    """Send lines to a topic; lines that are read together are sent together. Empty lines are skipped.
 
     Example: echo '{"visit_id": 1, "event_time": "2025-09-04T07:00:00"}' | anabranch produce visits
     """
-    from anabranch.kafka.records import GroupProducer
+    from anabranch.project.cluster import producer_for
 
     cli = cli_of(context)
-    topics = topics_of(cli)
-    partitions = topics.find(topic).partitions
+    admin = connect(cli)
+    partitions = admin.find(topic).partitions
     if partition is not None and partition >= partitions:
-        raise Misused(f"{topic} has the partitions 0 to {partitions - 1}, no {partition}.")
+        raise messages.NO_SUCH_PARTITION(topic=topic, last=partitions - 1, partition=partition)
     if partition is None and key is None:
         # One partition for all of it, as Kafka's own console producer does: the lines stay in order.
         partition = random.randrange(partitions)
-    producer = GroupProducer(topics.properties, topic)
+    producer = producer_for(admin, topic)
     sent = 0
     if not files and sys.stdin.isatty():
         cli.say(f"Lines for {topic}; Ctrl-D ends.")
     for lines in _groups(files or []):
         producer.send([(_key_of(line, key, sent + i + 1, sent), line) for i, line in enumerate(lines)], partition)
         sent += len(lines)
-    cli.say(f"{sent:,} record{'' if sent == 1 else 's'} acknowledged by {topics.address}.")
+    cli.say(f"{sent:,} record{'' if sent == 1 else 's'} acknowledged by {admin.address}.")
 
 
 def _groups(files: list[Path]) -> Iterator[list[bytes]]:
@@ -66,7 +62,7 @@ def _groups(files: list[Path]) -> Iterator[list[bytes]]:
         try:
             descriptor = os.open(file, os.O_RDONLY)
         except OSError as error:
-            raise Misused(f"{file} cannot be read: {error.strerror}.") from None
+            raise messages.FILE_UNREADABLE(file=str(file), reason=error.strerror) from None
         try:
             yield from lines_of(descriptor)
         finally:
@@ -112,46 +108,5 @@ def _key_of(line: bytes, field: str | None, number: int, sent: int) -> bytes | N
     try:
         value = json.loads(line)[field]
     except (ValueError, KeyError, TypeError):
-        raise Misused(f"line {number} has no field {field!r}; {sent} records were sent before its group.") from None
+        raise messages.NO_KEY_FIELD(line=number, field=field, sent=sent) from None
     return (value if isinstance(value, str) else json.dumps(value)).encode()
-
-
-def consume(
-    context: typer.Context,
-    topic: str,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Key, headers, partition, offset and timestamp too.")] = False,
-) -> None:
-    """Print a topic's values, from the beginning to the end.
-
-    Example: anabranch consume visits_counter --json
-    """
-    from anabranch.kafka.records import read_records
-
-    # Into a file the values go as they are; on a screen they must not act.
-    on_screen = sys.stdout.isatty()
-    for received in read_records(topics_of(cli_of(context)), topic, follow=follow):
-        if as_json:
-            sys.stdout.write(escaped_json(_as_json(received)) + "\n")
-        elif on_screen:
-            write_line(_text(received.value) or "")
-        else:
-            sys.stdout.buffer.write((received.value or b"") + b"\n")
-        if follow:
-            sys.stdout.flush()
-
-
-def _as_json(received: Received) -> dict[str, object]:
-    return {
-        "topic": received.topic,
-        "partition": received.partition,
-        "offset": received.offset,
-        "timestamp": received.timestamp_ms,
-        "key": _text(received.key),
-        "value": _text(received.value),
-        "headers": {name: _text(value) for name, value in received.headers},
-    }
-
-
-def _text(raw: bytes | None) -> str | None:
-    return None if raw is None else raw.decode("utf-8", errors="backslashreplace")

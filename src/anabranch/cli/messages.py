@@ -1,0 +1,26 @@
+"""What only the command line says."""
+
+from __future__ import annotations
+
+from anabranch.errors import failure, misuse, refusal
+
+CONTRADICTION = misuse("contradiction", "--yes and --dry-run contradict each other", "pass one of them")
+CANNOT_PROMPT = misuse("cannot-prompt", "cannot prompt: stdin is not a terminal", "pass --yes or --dry-run")
+DECLINED = refusal("declined", "nothing was changed")
+DELETE_NEEDS_YES = misuse(
+    "delete-needs-yes",
+    "deleting {topic} and its {records:#record} must be confirmed, and stdin is not a terminal",
+    "anabranch topics delete {topic} --yes",
+)
+SETTING_MALFORMED = misuse("setting-malformed", "--set {setting!r} is not KEY=VALUE", "--set spark.sql.shuffle.partitions=4")
+NO_SUCH_PARTITION = misuse("no-such-partition", "{topic} has partitions 0 to {last}, there is no partition {partition}")
+FILE_UNREADABLE = misuse("input-unreadable", "{file} cannot be read: {reason}")
+NO_KEY_FIELD = misuse("no-key-field", "line {line} has no field {field!r}; {sent:#record} were sent before its group")
+SYSTEM_REFUSED = failure(
+    "system-refused",
+    "{reason}{where}",
+    "{remedy}",
+    "then run the same command again; anabranch operations   names what is not finished",
+)
+UNEXPECTED = failure("unexpected", "unexpected error: {kind}: {text}", "the same command with --debug shows the stack trace")
+DEMO_FAILED = failure("demo-failed", "the demo failed: {what}", "its project is in {directory}")

@@ -1,0 +1,55 @@
+"""anabranch reprocess: recompute windows from the lake."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from anabranch.cli.confirm import DryRun, PlanAsJson, Yes, check_answer, confirm, show
+from anabranch.cli.output import cli_of
+
+
+def reprocess(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="PIPELINE")],
+    start: Annotated[str, typer.Option("--from", metavar="TIME", help="Included; in the project's zone unless it has one.")],
+    end: Annotated[str, typer.Option("--to", metavar="TIME", help="Not included.")],
+    topic: Annotated[str | None, typer.Option(help="The topic to correct, if not the pipeline's own.")] = None,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    as_json: PlanAsJson = False,
+) -> None:
+    """Recompute windows from the lake and emit their results again, while the stream runs.
+
+    Example: anabranch reprocess visits-counter --from 2025-09-04T07:00 --to 2025-09-04T07:10
+    """
+    from anabranch.pipeline.catalog import find_pipeline
+    from anabranch.project.session import new_log_file, open_session
+    from anabranch.reprocess.apply import REPROCESS, apply_reprocess, plan_reprocess
+    from anabranch.reprocess.explain import explain_reprocess, explain_sent
+    from anabranch.reprocess.inspect import check_range
+    from anabranch.reprocess.plan import Range, with_topic
+    from anabranch.text.instants import parse_instant
+
+    cli = cli_of(context)
+    check_answer(yes, dry_run)
+    project = cli.project()
+    pipeline = with_topic(project.pipeline(find_pipeline(name)), topic)
+    zone = project.settings.timezone
+    asked = Range(*(round(parse_instant(text, zone).timestamp() * 1000) for text in (start, end)))
+    wanted = check_range(project, pipeline, asked)
+    session = open_session(project, cli, new_log_file(project, "reprocess"), debug=cli.debug)
+    with cli.counting("Recomputing windows from the lake") as count:
+
+        def recomputed(windows: int, of_windows: int, rows: int, of_rows: int) -> None:
+            count(windows, of_windows, f", {rows:,} of {of_rows:,} rows")
+
+        plan = plan_reprocess(project, pipeline, asked, wanted, session, recomputed)
+    show(explain_reprocess(plan), REPROCESS.as_json(plan), as_json)
+    if dry_run:
+        return
+    confirm(yes, f"Send {len(plan.changes)} results to {plan.topic}?")
+    with cli.counting("Sending results") as count:
+        sent = apply_reprocess(project, plan, count)
+    cli.say_all(explain_sent(plan, sent))

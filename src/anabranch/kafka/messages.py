@@ -1,0 +1,102 @@
+"""What Kafka raises: clusters, topics, records, client properties and the embedded broker."""
+
+from __future__ import annotations
+
+from anabranch.errors import failure, misuse, note
+
+_CHECK_KAFKA = "anabranch doctor   checks whether Kafka answers"
+_FIX_PROPERTIES = "fix [kafka.properties] in anabranch.toml"
+
+# The cluster
+
+KAFKA_UNREACHABLE = failure(
+    "kafka-unreachable",
+    "Kafka at {address} does not answer: {reason}",
+    "anabranch broker start   for a broker on this machine",
+    "or set kafka.bootstrap_servers in anabranch.toml to your cluster",
+)
+KAFKA_REJECTED_CREDENTIALS = failure(
+    "kafka-rejected-credentials",
+    "Kafka at {address} rejected our credentials: {reason}",
+    _FIX_PROPERTIES,
+)
+
+# Topics and records
+
+TOPIC_MISSING = misuse(
+    "topic-missing",
+    "there is no topic {topic!r} on {address}",
+    "{suggestion}",
+    "anabranch topics create {topic}",
+)
+TOPIC_NOT_CREATED = failure("topic-not-created", "topic {topic!r} was not created: {reason}")
+TOPIC_NOT_DELETED = failure("topic-not-deleted", "topic {topic!r} was not deleted: {reason}")
+TOPIC_CHANGE_UNCONFIRMED = failure(
+    "topic-change-unconfirmed",
+    "Kafka at {address} did not confirm within {timeout_s:g} s that topic {topic!r} was {change}",
+    "anabranch topics   lists the topics that exist now",
+    _CHECK_KAFKA,
+)
+RECORDS_NOT_ACKNOWLEDGED = failure(
+    "records-not-acknowledged",
+    "Kafka at {address} acknowledged {acknowledged:,} of {sent:#record} for topic {topic!r}: {reason}",
+    _CHECK_KAFKA,
+)
+NO_DELIVERY_REPORT = note("no-delivery-report", "no answer within {timeout_s:g} s")
+
+# Client properties. Their values may be secret and are never a parameter.
+
+KAFKA_PROPERTIES_REJECTED = misuse(
+    "kafka-properties-rejected",
+    "the Kafka client rejected its properties: {reason}",
+    _FIX_PROPERTIES,
+)
+JAAS_WITHOUT_LOGIN = misuse(
+    "jaas-without-login",
+    "kafka.properties: sasl.jaas.config has no username and password for the Python client",
+    "set sasl.username and sasl.password instead: they are passed to Spark too",
+)
+TRUSTSTORE_NOT_PEM = misuse(
+    "truststore-not-pem",
+    "kafka.properties: ssl.truststore.location is a Java key store, which the Python client cannot read",
+    "export its certificates as PEM (keytool -exportcert -rfc) and set ssl.ca.location: it is passed to Spark too",
+)
+KEYSTORE_NOT_READABLE = misuse(
+    "keystore-not-readable",
+    "kafka.properties: ssl.keystore.location is a Java key store, which the Python client cannot read",
+    "keytool -importkeystore -srckeystore OLD -destkeystore NEW.p12 -deststoretype PKCS12"
+    "   writes one that both clients read; then set ssl.keystore.type to PKCS12",
+)
+CERTIFICATE_INCOMPLETE = misuse(
+    "certificate-incomplete",
+    "kafka.properties: a client certificate and its key must be set together",
+    "set both ssl.certificate.location and ssl.key.location",
+)
+KEY_NOT_PKCS8 = misuse(
+    "key-not-pkcs8",
+    "kafka.properties: the private key is not in PKCS#8 format, the only one that Spark's Kafka client reads",
+    "openssl pkcs8 -topk8 -in OLD.key -out NEW.key   (-nocrypt: without a password), then set ssl.key.location",
+)
+
+# The embedded broker
+
+BROKER_NOT_STOPPED = failure(
+    "broker-not-stopped",
+    "the broker (process {pid}) did not stop within {timeout_s:g} s",
+    "see its log: {log}",
+    "kill -9 {pid}   (acknowledged records are kept)",
+)
+BROKER_NOT_FORMATTED = failure("broker-not-formatted", "Kafka could not format {directory}", "see its output: {log}")
+BROKER_EXITED = failure("broker-exited", "the broker exited during startup: {reason}", "see its log: {log}")
+BROKER_LOGGED_NO_ERROR = note("broker-logged-no-error", "it logged no error")
+BROKER_NOT_ANSWERING = failure(
+    "broker-not-answering",
+    "the broker did not answer on {address} within {timeout_s:g} s and was stopped",
+    "see its log: {log}",
+)
+PORT_UNAVAILABLE = failure(
+    "port-unavailable",
+    "port {port} on {host} is not available: {reason}",
+    "anabranch broker start --port 0   uses a free port",
+)
+PORT_IN_USE = note("port-in-use", "process {pid} ({name}) listens on it")

@@ -1,0 +1,33 @@
+"""What is said about operations in general."""
+
+from __future__ import annotations
+
+from anabranch.errors import misuse, note, refusal
+
+UNKNOWN_OPERATION = misuse(
+    "unknown-operation", "there is no operation {operation!r}", "{suggestion}", "anabranch operations   lists them"
+)
+NOT_FINISHED = refusal(
+    "operation-not-finished",
+    "{what}: {operation} is not finished",
+    "anabranch resume {operation}   finishes it",
+    "anabranch undo {operation}   rolls it back",
+)
+JOURNAL_UNREADABLE = refusal(
+    "journal-unreadable",
+    "{what}: an operation is not finished, and its journal {journal} cannot be read: {reason}",
+    "if the operation is {operation}, copy .anabranch/operations/{operation}/plan.json over the journal; then the same again",
+)
+PLAN_STALE = refusal(
+    "plan-stale",
+    "plan {operation} is stale, nothing was changed: files of the checkpoint came or went since it was made",
+    "make sure that no query runs on it, and plan again",
+)
+ROLLED_BACK = refusal("rolled-back", "{operation} was rolled back: there is nothing to resume", "plan a new rewind")
+ALREADY_DONE = refusal("already-done", "{operation} has finished", "anabranch undo {operation}   is an operation of its own")
+NOTHING_TO_RESUME = refusal(
+    "nothing-to-resume", "{operation} has finished: there is nothing to resume", "anabranch operations {operation}"
+)
+
+# A sentence of a plan or receipt that version 0.1.0 wrote.
+RECORDED_TEXT = note("recorded-text", "{text}")

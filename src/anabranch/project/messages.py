@@ -1,0 +1,35 @@
+"""What is said about a project and its settings."""
+
+from __future__ import annotations
+
+from anabranch.errors import failure, misuse, note, refusal
+
+NOT_A_DIRECTORY = misuse("not-a-directory", "{path} is not a directory", "mkdir -p {path}")
+NO_KAFKA = failure(
+    "no-kafka",
+    "no Kafka: the broker of {directory} is not running, and kafka.bootstrap_servers is not set",
+    "anabranch broker start",
+    "or set kafka.bootstrap_servers in anabranch.toml",
+)
+KEY_FILE_UNREADABLE = misuse("key-file-unreadable", "kafka.properties names {file}, which cannot be read: {reason}")
+KEY_FILE_NOT_PEM = misuse("key-file-not-pem", "kafka.properties names {file}, which is not PEM", "export it as PEM")
+
+# Settings.
+SETTINGS_MALFORMED = misuse("settings-malformed", "{file} is not TOML: {reason}", "fix that line, then: anabranch config")
+UNKNOWN_VARIABLE = misuse("unknown-variable", "the environment variable {name} sets nothing", "{suggestion}")
+UNKNOWN_SETTING = misuse("unknown-setting", "unknown setting {key} in {where}", "{suggestion}")
+SETTING_INVALID = misuse(
+    "setting-invalid", "the setting {key} in {where} is invalid: {reason}", "anabranch config   shows what is in force"
+)
+
+# Migration of a project that an earlier version wrote.
+MIGRATED = note(
+    "migrated",
+    "this project was written by Anabranch 0.1.0: {files:#file} rewritten in the formats of this version;"
+    " the originals are in {aside}",
+)
+MIGRATION_BLOCKED = refusal(
+    "migration-blocked",
+    "this project was written by Anabranch 0.1.0 and cannot be migrated now: {name} runs ({holder})",
+    "stop it with the version that runs it, then run the same command again",
+)

@@ -1,0 +1,130 @@
+"""Rewrites, once, what version 0.1.0 kept in a project: its files had no format number.
+
+The originals are moved aside, and each new file is written before its original goes: a crash leaves work to do, never a hole.
+An open journal in a checkpoint stays as it is: the fence needs only the operation's id, which is read in both formats.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anabranch
+from anabranch.checkpoint.baseline import BASELINE
+from anabranch.checkpoint.batch_history import BatchRecord, append_batch, append_rewind, append_undo
+from anabranch.checkpoint.lease import LEASE
+from anabranch.errors import Reason
+from anabranch.pipeline.catalog import PIPELINES
+from anabranch.project import messages, old_plans
+from anabranch.project.project import Project
+from anabranch.storage.codec import Format
+from anabranch.storage.files import read_text, write_whole
+from anabranch.storage.location import CheckpointLocation
+
+ASIDE = "from-0.1.0"
+
+
+@dataclass(frozen=True)
+class ProjectMark:
+    """Which version wrote the project last."""
+
+    version: str
+
+
+PROJECT = Format("project", 1, ProjectMark)
+
+
+def migrate(project: Project) -> Reason | None:
+    """None: there was nothing to migrate. Refuses a project of a newer version."""
+    mark = project.home / "project.json"
+    if (text := read_text(mark)) is not None:
+        PROJECT.decode(text, str(mark))
+        return None
+    locations = [location for pipeline in PIPELINES for location in project.checkpoints(pipeline)]
+    for location in locations:
+        _check_lease(location)
+    moved = [*_checkpoint_files(project, locations), *_operation_files(project)]
+    try:
+        write_whole(mark, PROJECT.encode(ProjectMark(anabranch.__version__)))
+    except PermissionError:
+        # Nothing can be written here: then nothing is ever migrated either, and looking is allowed.
+        return None
+    return messages.MIGRATED(files=len(moved), aside=str(project.home / ASIDE)) if moved else None
+
+
+def _check_lease(location: CheckpointLocation) -> None:
+    found = _object(location.lease)
+    if found is None or "format" in found:
+        return
+    holder = LEASE.from_json({**LEASE.head, **found}, str(location.lease))
+    if holder.is_alive():
+        raise messages.MIGRATION_BLOCKED(name=location.path.parent.name, holder=holder.describe())
+
+
+def _checkpoint_files(project: Project, locations: list[CheckpointLocation]) -> Iterator[Path]:
+    for location in locations:
+        facts, batches = location.beside("facts.json"), location.beside("batches.jsonl")
+        if (found := _object(facts)) is not None:
+            baseline = BASELINE.from_json({**BASELINE.head, "codes": {}, **found}, str(facts))
+            write_whole(location.baseline, BASELINE.encode(baseline))
+            yield _set_aside(project, facts)
+        if batches.exists():
+            _rewrite_history(location, batches)
+            yield _set_aside(project, batches)
+        if (found := _object(location.lease)) is not None and "format" not in found:
+            yield _set_aside(project, location.lease)
+
+
+def _rewrite_history(location: CheckpointLocation, batches: Path) -> None:
+    # Of a migration that was cut off: written again from the beginning.
+    location.history.unlink(missing_ok=True)
+    for number, line in enumerate((read_text(batches) or "").splitlines()):
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue
+        match entry:
+            case {"rewind": str(operation), "to": int(batch)}:
+                append_rewind(location, operation, batch)
+            case {"undo": str(rewind)}:
+                append_undo(location, f"undo-{number}-of-0.1.0", rewind)
+            case {"batch": int()}:
+                append_batch(location, BatchRecord(**entry))
+
+
+def _operation_files(project: Project) -> Iterator[Path]:
+    for directory in sorted(project.operations.directory.glob("*")):
+        for name, rewritten in (("plan.json", old_plans.plan), ("receipt.json", old_plans.receipt)):
+            path = directory / name
+            found = _object(path)
+            if found is not None and "format" not in found:
+                copy = _aside(project, path)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(path, copy)
+                write_whole(path, json.dumps(rewritten(found), indent=2))
+                yield copy
+
+
+def _set_aside(project: Project, path: Path) -> Path:
+    target = _aside(project, path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(path, target)
+    return target
+
+
+def _aside(project: Project, path: Path) -> Path:
+    """Under the same path as in the project; a checkpoint may be kept elsewhere."""
+    inside = path.relative_to(project.home) if path.is_relative_to(project.home) else Path(*path.parts[1:])
+    return project.home / ASIDE / inside
+
+
+def _object(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(read_text(path) or "null")
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,31 @@
+"""The plan and the receipt of any operation in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from anabranch.operations.log import Operation
+from anabranch.reprocess.apply import REPROCESS
+from anabranch.reprocess.explain import explain_reprocess
+from anabranch.rewind.apply import plan_of
+from anabranch.rewind.explain import explain
+
+
+def explain_plan(operation: Operation) -> Iterable[str]:
+    if operation.kind == "reprocess":
+        return explain_reprocess(operation.decode(REPROCESS))
+    return explain(plan_of(operation))
+
+
+def explain_receipt(operation: Operation) -> Iterator[str]:
+    receipt = operation.receipt
+    if receipt is None:
+        or_back = "" if operation.kind == "reprocess" else f", anabranch undo {operation.id} rolls it back"
+        yield f"Not finished: anabranch resume {operation.id} finishes it{or_back}."
+        return
+    by = f" by {receipt.by}" if receipt.by else ""
+    yield f"{receipt.outcome.capitalize()}{by}, {receipt.at}"
+    if receipt.acknowledged is not None:
+        yield f"  {receipt.acknowledged} of {receipt.planned} results acknowledged"
+    for check in receipt.verified:
+        yield f"  {'verified' if check.holds else 'DOES NOT HOLD'}: {check.what.text}"

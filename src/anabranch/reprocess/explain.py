@@ -1,0 +1,45 @@
+"""A reprocess plan in words. Apply reads the same plan: what is said here is what is done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from anabranch.reprocess.plan import Change, ReprocessPlan
+
+# Results shown, those that change first.
+_MOST_SHOWN = 20
+
+
+def explain_reprocess(plan: ReprocessPlan) -> Iterator[str]:
+    windows = f"{plan.windows} window{'s' if plan.windows != 1 else ''}"
+    yield f"Reprocess {plan.pipeline}: {plan.range.describe()}, {windows}   {plan.operation}"
+    if plan.range != plan.asked:
+        yield f"  widened to whole windows; asked for was {plan.asked.describe()}"
+    yield f"  from the lake {plan.lake}, version {plan.lake_version}: {plan.files} files, {plan.rows:,} rows"
+    changed = sum(change.before != change.after for change in plan.changes)
+    yield f"  to topic {plan.topic}: {len(plan.changes)} results, {changed} of them changed"
+    changed_first = sorted(plan.changes, key=lambda change: change.before == change.after)
+    for change in sorted(changed_first[:_MOST_SHOWN], key=lambda change: change.key):
+        yield f"    {_short(change)}"
+    if len(plan.changes) > _MOST_SHOWN:
+        yield f"    and {len(plan.changes) - _MOST_SHOWN:,} more: --json shows them all"
+    yield "  the running query is not touched; readers that keep the latest result of each key see the new ones"
+
+
+def explain_sent(plan: ReprocessPlan, sent: int) -> Iterator[str]:
+    yield f"{sent} of {len(plan.changes)} results acknowledged by {plan.topic}. anabranch operations {plan.operation}"
+
+
+def _short(change: Change) -> str:
+    before = "none" if change.before is None else _count(change.before)
+    key = ", ".join(str(part) for part in json.loads(change.key).values())
+    after = _count(change.after)
+    return f"{key}  {after} (unchanged)" if change.before == change.after else f"{key}  {before} -> {after}"
+
+
+def _count(value: str) -> str:
+    try:
+        return str(json.loads(value)["count"])
+    except (ValueError, KeyError, TypeError):
+        return value

@@ -1,0 +1,53 @@
+"""What is said about reprocessing."""
+
+from __future__ import annotations
+
+from anabranch.errors import note, refusal
+
+NO_WINDOWS = refusal(
+    "no-windows", "{pipeline} has no windows that could be recomputed", "anabranch lake   shows the lake that holds its records"
+)
+COUNTS_PER_BATCH = refusal(
+    "counts-per-batch",
+    "{pipeline} counts within each batch: its results depend on the cut into batches, which the lake does not hold",
+    "anabranch reprocess browsers-stateful   has the same counts over all batches",
+)
+NO_RESULT_TOPIC = refusal(
+    "no-result-topic",
+    "{pipeline} does not write to a topic whose results could be corrected",
+    "anabranch reprocess {pipeline} --topic NAME   where it was run with --to topic:NAME",
+)
+EMPTY_RANGE = refusal("empty-range", "the range {range} is empty", "--from must be before --to")
+NEVER_RAN = refusal("never-ran", "{pipeline} has never run: there is nothing to correct", "anabranch run {pipeline}")
+WINDOWS_OPEN = refusal(
+    "windows-open",
+    "windows up to {end} are not closed: the watermark of {pipeline} is at {watermark};"
+    " the running stream will still emit them",
+    "{when}",
+)
+CLOSES_NEXT_BATCH = note("closes-next-batch", "the next batch closes them: anabranch run {pipeline}")
+CLOSES_WITH_EVENT = note("closes-with-event", "they close once it has read an event of {time} or later")
+LAKE_BEHIND = refusal(
+    "lake-behind",
+    "the lake is behind {pipeline}: it lacks {missing:, }",
+    "anabranch run visits-lake --until-caught-up",
+)
+RECORDS_OF_PARTITION = note("records-of-partition", "{count:,} records of partition {partition}")
+INPUTS_STALE = refusal(
+    "inputs-stale",
+    "plan {operation} is stale, nothing was sent. Since it was made: {why}",
+    "anabranch reprocess {pipeline} --from {start} --to {end}   makes a new plan",
+)
+
+# What makes a plan stale.
+SOURCE_TOPIC_RECREATED = note("source-topic-recreated", "the source topic was deleted and recreated")
+STREAM_REPLACED = note("stream-replaced", "the stream runs on another checkpoint")
+RESULT_TOPIC_RECREATED = note("result-topic-recreated", "the result topic was deleted and recreated")
+RESULT_PARTITIONS_CHANGED = note("result-partitions-changed", "the result topic has {now:#partition}, it had {before}")
+RESULTS_EXPIRED = note(
+    "results-expired", "results {first} to {last} of partition {partition} are gone before this plan could read them"
+)
+NEWER_RESULT = note("newer-result", "{key} has a newer result, from {origin}")
+MORE_NEWER_RESULTS = note("more-newer-results", "{count:#more key} with newer results")
+LAKE_REPLACED = note("lake-replaced", "the lake is another table")
+LAKE_CHANGED = note("lake-changed", "the lake has {now:#record} of these windows, it had {before:,}")

@@ -1,0 +1,46 @@
+"""What Spark's setup raises: Java, the jars and the JVM."""
+
+from __future__ import annotations
+
+from anabranch.errors import failure, misuse
+
+_INSTALL_JAVA = (
+    "install Java 17 or newer (Debian, Ubuntu: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17)"
+)
+_IVY_SETTINGS = "behind a company mirror: set jars.ivy_settings in anabranch.toml to your Ivy settings file"
+_IVY_LOG = "see Ivy's output: {log}"
+
+JAVA_MISSING = failure("java-missing", "no Java found: JAVA_HOME is not set, and there is no java on the PATH", _INSTALL_JAVA)
+JAVA_HOME_INVALID = failure(
+    "java-home-invalid",
+    "JAVA_HOME is {home}, but it contains no bin/java",
+    "unset JAVA_HOME, or set it to a Java installation",
+    _INSTALL_JAVA,
+)
+JAVA_VERSION_UNKNOWN = failure("java-version-unknown", "{path} does not report a Java version", _INSTALL_JAVA)
+JAVA_TOO_OLD = failure(
+    "java-too-old",
+    "{path} is Java {version}; Spark 4.2 requires Java {oldest} or newer",
+    _INSTALL_JAVA,
+    "or set JAVA_HOME to a newer Java that is already installed",
+)
+PYSPARK_MISSING = failure("pyspark-missing", "pyspark is not installed in this Python environment", "pip install anabranch")
+JAR_MISSING = failure(
+    "jar-missing",
+    "missing {missing} of {total} {jar_set} jars: {first} could not be fetched",
+    "connect to a network, then run the same command again",
+    _IVY_SETTINGS,
+    _IVY_LOG,
+)
+JAR_HASH_MISMATCH = failure(
+    "jar-hash-mismatch",
+    "missing {missing} of {total} {jar_set} jars: {first} was fetched with another hash than jars.lock has",
+    _IVY_SETTINGS,
+    _IVY_LOG,
+)
+IVY_SETTINGS_MISSING = misuse(
+    "ivy-settings-missing",
+    "jars.ivy_settings is {path}, but there is no such file",
+    "fix jars.ivy_settings in anabranch.toml",
+)
+JVM_EXITED = failure("jvm-exited", "Spark's JVM exited during startup", "see its log: {log}", "anabranch doctor")

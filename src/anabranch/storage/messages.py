@@ -1,0 +1,27 @@
+"""What storage says."""
+
+from __future__ import annotations
+
+from anabranch.errors import failure, refusal
+
+FORMAT_NEWER = refusal(
+    "format-newer",
+    "{path} was written by a newer Anabranch: {what}",
+    "use the version that wrote it, or upgrade this one; nothing was changed",
+)
+FILE_DAMAGED = failure(
+    "file-damaged",
+    "{path} is damaged: {what}",
+    "restore it from a backup; it is never replaced by a guess",
+)
+NO_EXCLUSIVE_CREATE = refusal(
+    "no-exclusive-create",
+    "{path} is on a file system that cannot create a file exclusively: two operations could begin on it at once",
+    "mount it with support for hard links; a checkpoint cannot be moved, it names its own path",
+)
+MOVE_CONFLICT = failure(
+    "move-conflict",
+    "{source} cannot be moved to {target}: someone else changed {path}",
+    "restore that file, then: anabranch resume {operation}",
+    "or roll back what was moved: anabranch undo {operation}",
+)

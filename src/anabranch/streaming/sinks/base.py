@@ -1,0 +1,116 @@
+"""What a kind of sink is: how it writes, how a query that writes there is stopped, what a rewind does there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from anabranch.checkpoint.checkpoint import Checkpoint
+from anabranch.errors import Reason
+from anabranch.operations.change import SinkChange
+from anabranch.pipeline.definition import Out, Pipeline
+from anabranch.streaming import messages
+from anabranch.streaming.batch_gate import BatchGate
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from anabranch.kafka.admin import KafkaAdmin
+
+# Writes one batch, which has this id. A batch is always taken whole: `show()` or `limit` on a stateful frame leaves state
+# unwritten and kills the next batch.
+BatchWriter = Callable[["DataFrame", int], None]
+Start = Literal["earliest", "latest"]
+
+
+@dataclass(frozen=True)
+class QueryRun:
+    """One pipeline's part of a run: all that its query needs to know."""
+
+    pipeline: Pipeline
+    checkpoint: str
+    # Properties of Java's Kafka client. Not in a repr: they may hold passwords.
+    kafka: Mapping[str, str] = field(repr=False)
+    zone: str
+    start: Start
+    until_caught_up: bool
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """What tells whether a query can be stopped: the gate, and the newest commits, when the stop was asked for and now."""
+
+    gate: BatchGate
+    query: StreamingQuery
+    newest_at_stop: int | None
+    newest: int | None
+
+
+@dataclass(frozen=True)
+class RewoundBatches:
+    """The batches from `batch` on, which are taken back."""
+
+    pipeline: Pipeline
+    checkpoint: Checkpoint
+    batch: int
+    operation: str
+    kafka: KafkaAdmin
+
+
+class SinkPolicy:
+    """The usual policies: each batch is written by a function of ours, behind the gate; a rewind leaves the sink as it is."""
+
+    kind: ClassVar[str]
+
+    def prepare(self, pipeline: Pipeline, kafka: KafkaAdmin) -> Reason | None:
+        """Creates what the sink writes to before the first batch; what was created, if anything."""
+
+    def batch_writer(self, run: QueryRun, out: Out) -> BatchWriter:
+        raise NotImplementedError
+
+    def start(self, writer: DataStreamWriter, run: QueryRun, out: Out, gate: BatchGate) -> StreamingQuery:
+        write = self.batch_writer(run, out)
+        return writer.foreachBatch(gate.guard(_per_batch(run.pipeline, write) if run.pipeline.per_batch else write)).start()
+
+    def can_stop(self, stopping: Stopping) -> bool:
+        """Whether `StreamingQuery.stop()` abandons nothing that was written."""
+        return stopping.gate.is_quiet(stopping.newest)
+
+    def plan_rewind(self, rewound: RewoundBatches) -> SinkChange:
+        """What a rewind does at the sink. Refuses where it cannot be made right."""
+        raise NotImplementedError
+
+    def left_alone(self) -> Reason:
+        """What --checkpoint-only means there."""
+        return messages.SINK_EMITS_AGAIN()
+
+    def take_back(self, params: Mapping[str, Any]) -> None:
+        """May be called again; so may its opposite."""
+        raise NotImplementedError
+
+    def put_back(self, params: Mapping[str, Any]) -> None:
+        raise NotImplementedError
+
+    def check_undo(self, params: Mapping[str, Any], operation: str) -> None:
+        """Refuses where what was taken back cannot be put back any more."""
+
+
+def leave(kind: str, effect: Reason) -> SinkChange:
+    return SinkChange(kind, "leave", effect, messages.SINK_WAS_LEFT(), {})
+
+
+def _per_batch(pipeline: Pipeline, write: BatchWriter) -> BatchWriter:
+    """The transformation inside the sink: each batch by itself, nothing kept from one to the next."""
+    from anabranch.streaming.transforms import transformed
+
+    return lambda batch, batch_id: write(transformed(batch, pipeline), batch_id)
+
+
+POLICIES: dict[str, SinkPolicy] = {}
+
+
+def register(policy: SinkPolicy) -> None:
+    POLICIES[policy.kind] = policy
