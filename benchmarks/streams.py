@@ -12,7 +12,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from anabranch.pipeline.definition import Pipeline
 from anabranch.streaming.batch_gate import BatchGate
-from anabranch.streaming.query import Run, start_query
+from anabranch.streaming.query import start_query
+from anabranch.streaming.sinks.base import QueryRun
 from benchmarks.case import Place
 
 _LOOK_S = 0.2
@@ -27,7 +28,7 @@ class Batch:
 
 def start_ours(place: Place, pipeline: Pipeline, name: str | None = None) -> StreamingQuery:
     checkpoint = place.directory / "checkpoints" / (name or pipeline.name)
-    run = Run(pipeline, checkpoint, place.kafka, "UTC", "earliest", until_caught_up=True)
+    run = QueryRun(pipeline, str(checkpoint), place.kafka, "UTC", "earliest", until_caught_up=True)
     return start_query(place.spark, run, lambda _lines: None, BatchGate())
 
 

@@ -99,8 +99,8 @@ def test_the_json_is_exactly_as_promised() -> None:
         "sources": [
             {"kind": "kafka", "start": {"visits": {"0": 10, "1": 5}}, "end": {"visits": {"0": 20, "1": 10}}, "rows": 15}
         ],
-        "replay": {"possible": True, "why_not": None},
-        "replan": {"possible": True, "why_not": None},
+        "replay": {"possible": True, "why_not": None, "reasons": []},
+        "replan": {"possible": True, "why_not": None, "reasons": []},
     }
     assert found["operators"] == [
         {
@@ -112,7 +112,7 @@ def test_the_json_is_exactly_as_promised() -> None:
             "versions": [1, 3],
         }
     ]
-    assert [list(one) for one in found["findings"]] == [["code", "file", "what", "remedy"]]
+    assert [list(one) for one in found["findings"]] == [["code", "file", "what", "remedy", "params"]]
 
 
 def test_how_far_back_is_told_in_time_and_bytes() -> None:

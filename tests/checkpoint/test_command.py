@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anabranch.checkpoint.checkpoint import assemble_checkpoint
-from anabranch.checkpoint.reader import StoredContents, look
+from anabranch.checkpoint.reader import StoredContents, read_checkpoint
 from anabranch.checkpoint.report import as_json
 from anabranch.cli.main import run_command
 from anabranch.storage.local import LocalStorage
@@ -34,7 +34,7 @@ def test_a_directory_says_the_same_as_its_drawing(provider: str, tmp_path: Path)
     tree = without(draw(provider, stores=JOIN, committed=range(8)), "commits/3", "commits/.3.crc")
     # The drawing's checksums are none; with real ones a start would not fail on them.
     tree = {path: text for path, text in tree.items() if not path.endswith(".crc")}
-    on_disk, drawn = as_json(look(write_tree(tree, tmp_path))), as_json(checkpoint_of(tree))
+    on_disk, drawn = as_json(read_checkpoint(LocalStorage(write_tree(tree, tmp_path)))), as_json(checkpoint_of(tree))
     assert on_disk == {**drawn, "path": str(tmp_path)}
 
 
@@ -44,7 +44,7 @@ def test_the_newest_20_are_shown_and_all_on_demand(tmp_path: Path, capsys: Captu
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines if line[:2].strip().isdecimal()][:20] == [str(n) for n in range(30, 50)]
     assert "... and 30 older, from 0: --all shows them." in lines
-    assert any("One can go back to batch 0, planned 2025-09-11T16:04:26.015Z, 12m15s before" in line for line in lines)
+    assert any("you can rewind to: 0, planned 2025-09-11T16:04:26.015Z, 12m15s before" in line for line in lines)
     assert command(str(tmp_path), "--all") == 0
     assert "older" not in capsys.readouterr().out
 
@@ -63,7 +63,7 @@ def test_one_batch_is_shown_in_full(tmp_path: Path, capsys: Capture) -> None:
     out = capsys.readouterr().out
     assert "  visits 0: 50..60" in out
     assert "conf       spark.sql.shuffle.partitions=2" in out
-    assert "replay     not possible\n  commits/4 is gone: batch 4 would run again into the sink" in out
+    assert "replay     not possible\n  commits/4 is missing: batch 4 would run again into the sink" in out
 
 
 def test_findings_come_with_their_remedies_and_many_of_a_kind_are_counted(tmp_path: Path, capsys: Capture) -> None:
@@ -81,28 +81,28 @@ def test_a_log_that_was_edited_does_not_fit_its_checksum(tmp_path: Path) -> None
     content = entry.read_bytes()
     pieces = [zlib.crc32(content[at : at + 512]).to_bytes(4, "big") for at in range(0, len(content), 512)]
     (tmp_path / "offsets" / ".8.crc").write_bytes(b"crc\0" + (512).to_bytes(4, "big") + b"".join(pieces))
-    assert as_json(look(tmp_path))["findings"] == []
+    assert as_json(read_checkpoint(LocalStorage(tmp_path)))["findings"] == []
     entry.write_bytes(content.replace(b"90", b"91"))
-    assert [one["code"] for one in as_json(look(tmp_path))["findings"]] == ["checksum"]
+    assert [one["code"] for one in as_json(read_checkpoint(LocalStorage(tmp_path)))["findings"]] == ["checksum"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "fact"),
+    ("arguments", "code", "said"),
     [
-        (["./nothing"], 2, "is not there"),
-        (["./file"], 2, "is not a directory"),
-        (["empty"], 2, "is not a checkpoint: it has no offsets, commits or state in it"),
+        (["./nothing"], 2, "usage[no-checkpoint]"),
+        (["./file"], 2, "usage[no-checkpoint]"),
+        (["empty"], 2, "usage[not-a-checkpoint]"),
         (["parent"], 2, "-> anabranch checkpoint parent/child"),
         (["visits-lgo"], 2, "did you mean visits-log?"),
-        (["visits-log"], 2, "checkpoints/visits-log/console is not there"),
-        (["parent/child", "--batch", "99"], 2, "there is no batch 99."),
-        (["purged", "--batch", "3"], 2, "batch 3 is gone: the oldest batch kept is 20."),
-        (["fresh", "--batch", "3"], 2, "no batch was planned here yet"),
-        (["parent/bad\0name"], 2, "parent/bad\\x00name is not there"),
+        (["visits-log"], 2, "usage[no-checkpoint]"),
+        (["parent/child", "--batch", "99"], 2, "usage[batch-missing]"),
+        (["purged", "--batch", "3"], 2, "usage[batch-gone]"),
+        (["fresh", "--batch", "3"], 2, "usage[no-batch-yet]"),
+        (["parent/bad\0name"], 2, "at parent/bad\\x00name"),
     ],
 )
-def test_what_is_no_checkpoint_is_told_with_a_way_out(
-    arguments: list[str], code: int, fact: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+def test_what_is_no_checkpoint_is_refused_with_a_remedy(
+    arguments: list[str], code: int, said: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "empty").mkdir()
@@ -111,7 +111,7 @@ def test_what_is_no_checkpoint_is_told_with_a_way_out(
     write_tree(draw(batches=range(20, 25)), tmp_path / "purged")
     monkeypatch.chdir(tmp_path)
     assert command(*arguments) == code
-    assert fact in capsys.readouterr().err
+    assert said in capsys.readouterr().err
 
 
 def test_a_directory_with_the_name_of_a_pipeline_wins(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +126,7 @@ def test_a_pipeline_is_found_in_its_project_for_each_sink(tmp_path: Path, capsys
     write_tree(draw(batches=range(3)), tmp_path / ".anabranch" / "checkpoints" / "visits-log" / "topic-other")
     assert run_command(["-C", str(tmp_path), "checkpoint", "visits-log", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["newest_batch"] == 8
-    assert run_command(["-C", str(tmp_path), "checkpoint", "visits-log", "other", "--to", "topic", "--json"]) == 0
+    assert run_command(["-C", str(tmp_path), "checkpoint", "visits-log", "--to", "topic:other", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["newest_batch"] == 2
 
 
@@ -154,14 +154,14 @@ def test_directories_in_place_of_files_are_not_taken_for_them(tmp_path: Path) ->
     (tmp_path / "offsets" / "9").mkdir()
     (tmp_path / "metadata").unlink()
     (tmp_path / "metadata").mkdir()
-    found = as_json(look(tmp_path))
+    found = as_json(read_checkpoint(LocalStorage(tmp_path)))
     assert found["newest_batch"] == 8
     assert "metadata-missing" in [one["code"] for one in found["findings"]]
 
 
 def test_a_directory_that_cannot_be_listed_is_a_finding(tmp_path: Path) -> None:
     """Nothing is unreadable to root, who may run this test: so it is said, not done."""
-    on_disk = look(write_tree(draw(None), tmp_path))
+    on_disk = read_checkpoint(LocalStorage(write_tree(draw(None), tmp_path)))
     found = as_json(assemble_checkpoint("/x", on_disk.listing, on_disk.contents, unreadable=("state",)))["findings"]
     assert [(one["code"], one["file"]) for one in found if one["code"] == "unreadable"] == [("unreadable", "state")]
 
@@ -195,5 +195,5 @@ def test_a_full_disk_is_said_to_be_full(tmp_path: Path) -> None:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=False)
     assert (done.returncode, done.stderr.splitlines()[:2]) == (
         1,
-        ["No space left on device.", "  -> make room on that disk"],
+        ["error[system-refused]: No space left on device", "  -> free space on that disk"],
     )

@@ -9,6 +9,7 @@ import pytest
 from anabranch.checkpoint.finding import Finding
 from anabranch.checkpoint.findings import findings
 from tests.support.drawing import JOIN, PROVIDERS, Tree, checkpoint_of, draw, offsets, state_id, without
+from tests.support.reasons import param
 
 
 def found(tree: Tree, batches: list[int] | None = None) -> dict[tuple[str, str], Finding]:
@@ -39,12 +40,12 @@ def cut(*paths: str) -> Callable[[Tree], Tree]:
 @pytest.mark.parametrize(
     ("spoil", "code", "file", "what"),
     [
-        (cut("metadata", ".metadata.crc"), "metadata-missing", "metadata", "refuses to start"),
+        (cut("metadata", ".metadata.crc"), "metadata-missing", "metadata", "Spark refuses to start"),
         (put("metadata", "{"), "metadata-broken", "metadata", "a start fails"),
         (put("metadata", '{"id":""}'), "metadata-broken", "metadata", "a start fails"),
-        (cut("offsets/4", "offsets/.4.crc"), "gap", "offsets/4", "4 is gone; a start does not mind"),
-        (cut("offsets/7", "offsets/.7.crc"), "gap", "offsets/7", "7 is gone: a start reads the last two entries and fails"),
-        (cut("commits/4", "commits/5", "commits/.4.crc", "commits/.5.crc"), "gap", "commits/4", "4 to 5 are gone"),
+        (cut("offsets/4", "offsets/.4.crc"), "gap", "offsets/4", "A start does not need them"),
+        (cut("offsets/7", "offsets/.7.crc"), "gap", "offsets/7", "A start reads the last two entries and fails"),
+        (cut("commits/4", "commits/5", "commits/.4.crc", "commits/.5.crc"), "gap", "commits/4", "commits/4 to 5 are missing"),
         (put("offsets/8", ""), "log-empty", "offsets/8", "A start reads it and fails"),
         (put("offsets/3", ""), "log-empty", "offsets/3", "A start does not read it, a rewind near it would"),
         (put("commits/8", ""), "log-empty", "commits/8", "A start reads it and fails"),
@@ -60,18 +61,18 @@ def cut(*paths: str) -> Callable[[Tree], Tree]:
         (put("state/0/_metadata/v2/.7.crc"), "stray-crc", "state/0/_metadata/v2/.7.crc", "concurrently using"),
         (put("state/0/1/.12.changelog.crc"), "stray-crc", "state/0/1/.12.changelog.crc", "without its file 12.changelog"),
         (put("state/0/1/12_a.zip.crc"), "stray-crc", "state/0/1/12_a.zip.crc", "without its file 12_a.zip"),
-        (put("offsets/.9.6f1c.tmp"), "temporary", "offsets/.9.6f1c.tmp", "Spark does not see it"),
+        (put("offsets/.9.6f1c.tmp"), "temporary", "offsets/.9.6f1c.tmp", "Spark does not read it"),
         (put("state/0/0/..9.delta.6f1c.TID3.tmp.crc"), "temporary", "state/0/0/..9.delta.6f1c.TID3.tmp.crc", "Spark does not"),
         (put("offsets/9", "v99999\n"), "fence", "offsets/9", "INVALID_LOG_VERSION"),
-        (put("_rewind/journal.json"), "journal", "_rewind/journal.json", "did not finish"),
+        (put("_rewind/journal.json"), "journal", "_rewind/journal.json", "is not finished"),
         (cut("state/0/1/9.changelog"), "state-missing", "state/0/1/9.*", "Batch 9 needs version 9 and fails"),
-        (cut("state/0/1/"), "state-missing", "state/0/1", "The next batch fails on it"),
+        (cut("state/0/1/"), "state-missing", "state/0/1", "Batch 9 needs version 9 and fails"),
         (put("state/0/1/9.changelog", ""), "state-torn", "state/0/1/9.changelog", "Batch 9 needs version 9 and fails"),
-        (put("state/0/1/8.zip", "x"), "state-torn", "state/0/1/8.zip", "no whole zip"),
+        (put("state/0/1/8.zip", "x"), "state-torn", "state/0/1/8.zip", "not a complete zip"),
         (put("state/0/0/4.zip", ""), "state-torn", "state/0/0/4.zip", "A start does not need it, a rewind to batch 4 would"),
         (cut("state/0/0/5.changelog"), "no-base", "state/0/0/5.*", "version 6 holds only changes"),
-        (cut("state/0/1/SSTs/000008-1.sst"), "sst-missing", "state/0/1/SSTs/000008-1.sst", "8.zip names SSTs/000008-1.sst"),
-        (put("state/0/1/10.changelog"), "state-ahead", "state/0/1/10.changelog", "version 10 of a log that ends at batch 8"),
+        (cut("state/0/1/SSTs/000008-1.sst"), "sst-missing", "state/0/1/SSTs/000008-1.sst", "8.zip needs SSTs/000008-1.sst"),
+        (put("state/0/1/10.changelog"), "state-ahead", "state/0/1/10.changelog", "the log ends at batch 8"),
         (put("state/0/_metadata/metadata", ""), "operator-metadata", "state/0/_metadata/metadata", "reads it and fails"),
         (put("state/0/_metadata/metadata", TOO_MANY), "operator-metadata", "state/0/_metadata/metadata", "reads it and fails"),
         (cut("offsets/", "commits/"), "state-ahead", "state", "no batch is planned"),
@@ -80,7 +81,7 @@ def cut(*paths: str) -> Callable[[Tree], Tree]:
 def test_each_defect_gives_its_finding(spoil: Callable[[Tree], Tree], code: str, file: str, what: str) -> None:
     seen = found(spoil(draw("changelog")))
     assert (code, file) in seen, list(seen)
-    assert what in seen[(code, file)].what
+    assert what in seen[(code, file)].reason.text
     assert seen[(code, file)].remedy
 
 
@@ -93,7 +94,8 @@ def test_state_ahead_is_told_for_every_store_and_also_of_operator_metadata() -> 
         ("state-ahead", "state/0/1/11.delta"),
         ("state-ahead", "state/0/_metadata/v2/9"),
     }
-    assert "versions 11 to 12" in seen[("state-ahead", "state/0/0/11.delta")].what
+    ahead_of = seen[("state-ahead", "state/0/0/11.delta")].reason
+    assert (param("first", ahead_of), param("last", ahead_of)) == (11, 12)
 
 
 def test_what_the_unfinished_batch_wrote_is_not_ahead() -> None:
@@ -105,7 +107,7 @@ def test_a_copied_checkpoint_is_known_by_the_paths_it_names() -> None:
     tree = draw("changelog", v2=True)
     seen = {one.code: one for one in findings(checkpoint_of(tree, "/elsewhere/copy"))}
     assert set(seen) == {"copied"}
-    assert "file:/data/checkpoint/state/0/_stateSchema/default/0_abc, outside this checkpoint" in seen["copied"].what
+    assert seen["copied"].reason.params["outside"] == "file:/data/checkpoint/state/0/_stateSchema/default/0_abc"
     remote = {path: text.replace("file:/data", "s3a://bucket/data") for path, text in tree.items()}
     assert {one.code for one in findings(checkpoint_of(remote))} == {"copied"}
 
@@ -154,4 +156,4 @@ def test_a_garbage_number_of_a_partition_makes_one_finding_not_thousands() -> No
     tree = without(draw("hdfs"), "state/0/_metadata/metadata", "state/0/_metadata/.metadata.crc")
     seen = found(tree | {"state/0/99999999999/9.delta": "x"})
     (missing,) = (one for (code, file), one in seen.items() if (code, file) == ("state-missing", "state/0/2"))
-    assert "and 99,997 more like it" in missing.what
+    assert param("count", missing.reason) == 99_997

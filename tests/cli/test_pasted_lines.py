@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from anabranch.cli.records import lines_of
+from anabranch.cli.produce import lines_of
 
 CTRL_D = b"\x04"
 

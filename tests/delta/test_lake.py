@@ -1,15 +1,17 @@
-"""What deltalake's own engine is asked of a lake: every bound, year and quote as it stands."""
+"""Queries of a lake by deltalake's own engine: every bound, year and quote is taken literally."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from anabranch.delta.lake import inspect_lake, problem_counts, read_problems, visits_within
+from anabranch.delta.lake import inspect_lake, problem_counts, read_problems, records_within
 from anabranch.errors import Failed
 
 TOPIC = 'it\'s "visits"'
@@ -36,24 +38,24 @@ def lake(tmp_path: Path) -> Path:
     return tmp_path / "lake"
 
 
-def test_visits_are_counted_from_the_first_bound_up_to_and_without_the_second(lake: Path) -> None:
-    _, visits = visits_within(lake, TOPIC, START, END)
-    assert visits == {0: (1, 0), 1: (1, 1)}
+def test_records_are_counted_from_the_first_bound_up_to_the_second_without_it(lake: Path) -> None:
+    _, records = records_within(lake, TOPIC, START, END)
+    assert records == {0: (1, 0), 1: (1, 1)}
 
 
 def test_the_first_and_the_last_year_are_years_like_any_other(lake: Path) -> None:
-    _, visits = visits_within(lake, TOPIC, FIRST_YEAR, LAST_YEAR)
-    assert visits == {0: (2, 2), 1: (2, 3)}
+    _, records = records_within(lake, TOPIC, FIRST_YEAR, LAST_YEAR)
+    assert records == {0: (2, 2), 1: (2, 3)}
     assert inspect_lake(lake).newest_event == "9999-12-31T23:59:59.999999Z"
 
 
-def test_a_lake_is_summed_up_with_the_bad_records_that_lie_in_it(lake: Path) -> None:
+def test_a_lake_is_summed_up_with_its_bad_records(lake: Path) -> None:
     state = inspect_lake(lake)
     assert (state.rows, state.files, state.offsets) == (7, 1, {TOPIC: {0: (0, 7), 1: (1, 6)}})
     assert state.newest_record == "2025-09-04T07:10:00Z"
 
 
-def test_problems_are_found_by_reason_whatever_stands_in_it(lake: Path) -> None:
+def test_problems_are_found_by_any_reason_text(lake: Path) -> None:
     assert problem_counts(lake) == {"it's bad": 1, "no event_time": 1}
     assert [problem.offset for problem in read_problems(lake, "it's bad", 10)] == [5]
     assert [problem.offset for problem in read_problems(lake, None, 10)] == [6, 5]
@@ -67,14 +69,27 @@ def test_a_lake_without_rows_has_nothing_newest(lake: Path) -> None:
     assert (state.rows, state.offsets, state.newest_record, state.newest_event) == (0, {}, None, None)
 
 
-def test_a_lake_that_lost_a_file_says_which_and_what_to_do(lake: Path) -> None:
+def test_a_lake_that_lacks_a_file_is_reported_with_the_file_and_the_remedies(lake: Path) -> None:
     next(lake.glob("*.parquet")).unlink()
-    for look in (inspect_lake, problem_counts):
-        with pytest.raises(Failed, match=rf"the table at {lake} cannot be read: .*parquet not found.*\n.*from a copy"):
-            look(lake)
+    for inspect in (inspect_lake, problem_counts):
+        params = _unreadable(lake, inspect)
+        assert ".parquet" in params["reason"]
+        assert [remedy.code for remedy in params["remedies"]] == ["restore-table", "table-aside"]
 
 
-def test_a_lake_whose_log_is_garbage_says_so(lake: Path) -> None:
+def _unreadable(lake: Path, inspect: Callable[[Path], object]) -> Mapping[str, Any]:
+    with pytest.raises(Failed) as failed:
+        inspect(lake)
+    assert (failed.value.code, failed.value.reason.params["path"]) == ("table-unreadable", str(lake))
+    return failed.value.reason.params
+
+
+def test_a_lake_whose_log_is_garbage_is_reported(lake: Path) -> None:
     next(lake.glob("_delta_log/*.json")).write_text("garbage", encoding="utf-8")
-    with pytest.raises(Failed, match=f"the table at {lake} cannot be read"):
-        inspect_lake(lake)
+    _unreadable(lake, inspect_lake)
+
+
+def test_a_lake_that_was_never_written_is_reported_with_the_pipeline_that_writes_it(tmp_path: Path) -> None:
+    with pytest.raises(Failed) as failed:
+        inspect_lake(tmp_path / "nowhere")
+    assert (failed.value.code, failed.value.reason.params["pipeline"]) == ("no-lake", "visits-lake")

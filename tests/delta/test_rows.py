@@ -1,4 +1,4 @@
-"""WrittenRows of a real Delta table, taken out and put back without Spark. With the queries that write it: tests/kafka."""
+"""Rows of a real Delta table, deleted and restored without Spark. With the queries that write it: tests/rewind/test_lake.py."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
-from anabranch.delta.rows import DeltaTables, check_rows_are_kept, inspect_table, newest_batch
+from anabranch.delta.rows import check_rows_are_kept, delete_rows, inspect_table, newest_batch, restore_rows
 from anabranch.delta.table import retry_on_conflict
+from anabranch.delta.written_rows import WrittenRows
 from anabranch.errors import Failed
-from anabranch.operations.change import WrittenRows
 from tests.support.harness import PATIENCE_S
 
 QUERY = "2d01b0bc-d1c6-4e4b-b0cf-21b6155f3c1a"
@@ -24,7 +24,7 @@ TOPIC = "it's"
 
 @pytest.fixture
 def rows(tmp_path: Path) -> WrittenRows:
-    """A table of ten records that a query wrote with its batches 0 to 4; those from offset 6 on are to go."""
+    """A table of ten records that a query wrote with its batches 0 to 4; those from offset 6 on are to be deleted."""
     table = str(tmp_path / "table")
     append(table, TOPIC, *range(10))
     return WrittenRows(table, "a-rewind", QUERY, {TOPIC: {"0": (6, 10)}}, count=4, version=0, newest=4, set_back_to=2)
@@ -34,17 +34,17 @@ def offsets(rows: WrittenRows) -> list[int]:
     return sorted(row["offset"] for row in DeltaTable(rows.table).to_pyarrow_table().to_pylist())
 
 
-def test_rows_go_and_come_back_with_the_querys_transaction_however_often_each_is_done(rows: WrittenRows) -> None:
+def test_rows_and_the_transaction_are_set_back_and_restored_however_often_each_is_done(rows: WrittenRows) -> None:
     for _ in range(2):
-        DeltaTables().delete_rows(rows)
+        delete_rows(rows)
         assert (offsets(rows), newest_batch(rows.table, QUERY)) == ([*range(6)], 2)
     check_rows_are_kept(rows)
     for _ in range(2):
-        DeltaTables().restore_rows(rows)
+        restore_rows(rows)
         assert (offsets(rows), newest_batch(rows.table, QUERY)) == ([*range(10)], 4)
 
 
-def test_rows_go_and_come_back_while_another_writes_and_puts_files_together(rows: WrittenRows) -> None:
+def test_rows_are_deleted_and_restored_while_another_writer_appends_and_compacts(rows: WrittenRows) -> None:
     enough, written = Event(), 0
 
     def work() -> None:
@@ -59,9 +59,9 @@ def test_rows_go_and_come_back_while_another_writes_and_puts_files_together(rows
         try:
             for number in range(8):
                 again = replace(rows, rewind=f"rewind {number}", version=DeltaTable(rows.table).version())
-                DeltaTables().delete_rows(again)
+                delete_rows(again)
                 assert (offsets(rows)[-1], newest_batch(rows.table, QUERY)) == (5, 2)
-                DeltaTables().restore_rows(again)
+                restore_rows(again)
         finally:
             enough.set()
         working.result(PATIENCE_S)
@@ -75,22 +75,26 @@ def append(table: str, topic: str, *offsets: int) -> None:
     write_deltalake(table, pa.table(records), mode="append", commit_properties=properties)
 
 
-def test_what_a_vacuum_removed_cannot_be_put_back_and_that_is_said_before_anything_moves(rows: WrittenRows) -> None:
-    DeltaTables().delete_rows(rows)
+def test_rows_whose_files_a_vacuum_removed_are_reported_before_anything_moves(rows: WrittenRows) -> None:
+    delete_rows(rows)
     DeltaTable(rows.table).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
-    with pytest.raises(Failed, match=r"cannot be read.*\n.*a vacuum has removed.*run the query again"):
+    with pytest.raises(Failed) as failed:
         check_rows_are_kept(rows)
+    assert failed.value.code == "rows-vacuumed"
+    assert failed.value.reason.params == {"operation": "a-rewind", "path": rows.table}
 
 
-def test_a_table_that_is_gone_is_named_wherever_it_is_needed(rows: WrittenRows) -> None:
+def test_a_table_that_is_gone_is_reported_wherever_it_is_needed(rows: WrittenRows) -> None:
     Path(rows.table).rename(f"{rows.table}.old")
     assert inspect_table(rows.table, QUERY, rows.ranges) is None
-    for needed in (DeltaTables().delete_rows, DeltaTables().restore_rows, check_rows_are_kept):
-        with pytest.raises(Failed, match=f"there is no table at {rows.table} any more"):
+    for needed in (delete_rows, restore_rows, check_rows_are_kept):
+        with pytest.raises(Failed) as failed:
             needed(rows)
+        assert (failed.value.code, failed.value.reason.params) == ("table-gone", {"path": rows.table})
 
 
-def test_a_table_that_lost_a_file_is_not_planned_with(rows: WrittenRows) -> None:
+def test_a_table_that_lacks_a_file_is_not_planned_with(rows: WrittenRows) -> None:
     next(Path(rows.table).glob("*.parquet")).unlink()
-    with pytest.raises(Failed, match="cannot be read"):
+    with pytest.raises(Failed) as failed:
         inspect_table(rows.table, QUERY, rows.ranges)
+    assert (failed.value.code, failed.value.reason.params["path"]) == ("table-unreadable", rows.table)

@@ -11,7 +11,8 @@ from anabranch.pipeline.builtin.session_fold import (
     TIMEOUT_MS,
     Bucket,
     Pages,
-    Result,
+    Visit,
+    VisitResult,
     expire,
     from_text,
     next_timer_ms,
@@ -25,9 +26,9 @@ SEVEN = 1756969200000  # 2025-09-04T07:00Z
 
 def test_pages_add_up_and_each_update_gives_an_early_result() -> None:
     bucket, results = update({}, {"1": Pages(1, SEVEN)}, 0)
-    assert results == [Result("1", 1, False)]
+    assert results == [VisitResult("1", 1, False)]
     bucket, results = update(bucket, {"1": Pages(2, SEVEN + MINUTE), "2": Pages(1, SEVEN)}, SEVEN - 15 * MINUTE)
-    assert results == [Result("1", 3, False), Result("2", 1, False)]
+    assert results == [VisitResult("1", 3, False), VisitResult("2", 1, False)]
 
 
 def test_the_timer_stands_ten_minutes_past_the_watermark_of_the_last_update() -> None:
@@ -49,10 +50,10 @@ def test_a_visit_is_over_when_the_watermark_reaches_its_timer_and_is_then_forgot
     same, nothing = expire(bucket, SEVEN + TIMEOUT_MS - 1)
     assert (same, nothing) == (bucket, [])
     left, results = expire(bucket, SEVEN + TIMEOUT_MS)
-    assert results == [Result("1", 3, True)]
+    assert results == [VisitResult("1", 3, True)]
     assert set(left) == {"2"}
     _, again = update(left, {"1": Pages(1, SEVEN)}, SEVEN + TIMEOUT_MS)
-    assert again == [Result("1", 1, False)]
+    assert again == [VisitResult("1", 1, False)]
 
 
 def test_an_empty_bucket_has_no_timer() -> None:
@@ -70,7 +71,7 @@ def test_however_the_records_are_cut_into_batches_the_final_result_is_the_same(
     assert _final(records, []) == _final(records, cuts)
 
 
-def _final(records: list[tuple[str | None, int]], cuts: list[int]) -> list[Result]:
+def _final(records: list[tuple[str | None, int]], cuts: list[int]) -> list[VisitResult]:
     bucket: Bucket = {}
     edges = [0, *sorted(cut for cut in cuts if cut < len(records)), len(records)]
     for start, end in pairwise(edges):
@@ -85,8 +86,6 @@ def _final(records: list[tuple[str | None, int]], cuts: list[int]) -> list[Resul
 
 @given(st.dictionaries(visit_ids, st.tuples(st.integers(1, 10**6), st.integers(0, 2**50)), max_size=10))
 def test_a_bucket_survives_its_way_through_the_state_store(entries: dict[str | None, tuple[int, int]]) -> None:
-    from anabranch.pipeline.builtin.session_fold import Visit
-
     bucket = {visit_id: Visit(*entry) for visit_id, entry in entries.items()}
     assert from_text(to_text(bucket)) == bucket
     assert from_text(None) == {}

@@ -11,9 +11,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from anabranch.pipeline.builtin import session_fold as sessions
+from anabranch.pipeline.builtin import session_fold
 from anabranch.pipeline.builtin.visits_sessions import VISITS_SESSIONS
-from anabranch.streaming.query import load_transformation
+from anabranch.streaming.transforms import transformed
 
 pytestmark = pytest.mark.spark
 
@@ -34,7 +34,7 @@ def test_state_does_not_grow_with_the_visits_that_have_been(spark: SparkSession,
 
 
 def _run(spark: SparkSession, directory: Path) -> list[str]:
-    """Each batch holds visits of its own, a step later than the batch before; those that were told as finished."""
+    """Each batch holds visits of its own, a step later than the batch before; those that were emitted as finished."""
     (directory / "visits").mkdir()
     for batch in range(BATCHES):
         time = (datetime(2025, 9, 4, tzinfo=UTC) + batch * STEP).isoformat()
@@ -48,7 +48,7 @@ def _run(spark: SparkSession, directory: Path) -> list[str]:
         finished.extend(row["visit_id"] for row in results.collect() if row["is_finished"])
 
     source = spark.readStream.schema("visit_id STRING, event_time TIMESTAMP").option("maxFilesPerTrigger", 1)
-    results = load_transformation(VISITS_SESSIONS).transform(source.json(str(directory / "visits")))
+    results = transformed(source.json(str(directory / "visits")), VISITS_SESSIONS)
     writer = results.writeStream.outputMode("update").option("checkpointLocation", str(directory / "checkpoint"))
     query = writer.foreachBatch(keep).trigger(availableNow=True).start()
     query.awaitTermination()
@@ -57,7 +57,7 @@ def _run(spark: SparkSession, directory: Path) -> list[str]:
 
 def _open_visits(spark: SparkSession, directory: Path, batch: int) -> int:
     buckets = _state(spark, directory, batch, stateVarName="visits").select(F.col("value.visits")).collect()
-    return sum(len(sessions.from_text(row[0])) for row in buckets)
+    return sum(len(session_fold.from_text(row[0])) for row in buckets)
 
 
 def _state(spark: SparkSession, directory: Path, batch: int, **options: str) -> DataFrame:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from anabranch.errors import Misused
 from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
 from anabranch.pipeline.builtin.visits_windows import VISITS_WINDOWS
+from anabranch.pipeline.catalog import PIPELINES
 from anabranch.pipeline.definition import Topic
 from anabranch.project.project import open_project
 from anabranch.project.settings import load_settings
+from anabranch.text.suggest import did_you_mean
+from tests.support.harness import Project
 
 
 @pytest.fixture(autouse=True)
 def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-
     for name in list(os.environ):
         if name.startswith("ANABRANCH_"):
             monkeypatch.delenv(name)
@@ -33,7 +38,9 @@ def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
     assert {origin for _, _, origin in loaded.in_force()} == {"default"}
 
 
-def test_options_beat_the_environment_which_beats_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_take_precedence_over_the_environment_and_that_over_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _write(
         tmp_path,
         'timezone = "Europe/Paris"\n[broker]\nport = 1\n[pipelines.visits-log]\ntrigger = "5s"\nmax_offsets = 3',
@@ -48,7 +55,7 @@ def test_options_beat_the_environment_which_beats_the_file(tmp_path: Path, monke
     assert values["pipelines.visits-log.max_offsets"] == ("3", "anabranch.toml")
 
 
-def test_a_pipeline_is_as_its_section_changes_it_and_others_are_not(tmp_path: Path) -> None:
+def test_a_section_changes_its_pipeline_and_no_other(tmp_path: Path) -> None:
     _write(tmp_path, '[pipelines.visits-counter]\nfuture_tolerance = "1d"\nwindow = "5m"\ntopics.sink = "counts"')
     project = open_project(tmp_path)
     changed = project.pipeline(VISITS_COUNTER)
@@ -67,46 +74,107 @@ def test_dotted_properties_may_be_written_with_or_without_quotes(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("toml", "fact", "way_out"),
+    ("toml", "key", "nearest"),
     [
-        ('timezon = "UTC"', "unknown setting timezon", "did you mean timezone?"),
-        (
-            '[kafka]\nbootstrap_server = "x"',
-            "unknown setting kafka.bootstrap_server",
-            "did you mean bootstrap_servers?",
-        ),
-        ('[pipelines.visits-log]\ntriger = "5s"', "pipelines.visits-log.triger", "did you mean trigger?"),
-        ('[pipelines.visit-log]\ntrigger = "5s"', "unknown setting pipelines.visit-log", "did you mean visits-log?"),
-        ('timezone = "Mars/Base"', "timezone", "Europe/Paris"),
-        ("[broker]\nport = 70000", "broker.port", "anabranch config"),
-        ('[pipelines.visits-log]\ntrigger = "5"', "is not a duration", "20s"),
-        ("[pipelines.visits-log]\nmax_offsets = 0", "max_offsets", "anabranch config"),
-        ("timezone = ", "is not TOML", "anabranch config"),
+        ('timezon = "UTC"', "timezon", "timezone"),
+        ('[kafka]\nbootstrap_server = "x"', "kafka.bootstrap_server", "bootstrap_servers"),
+        ('[pipelines.visits-log]\ntriger = "5s"', "pipelines.visits-log.triger", "trigger"),
+        ('[pipelines.visit-log]\ntrigger = "5s"', "pipelines.visit-log", "visits-log"),
     ],
 )
-def test_a_wrong_setting_is_named_with_the_way_out(tmp_path: Path, toml: str, fact: str, way_out: str) -> None:
-    _write(tmp_path, toml)
+def test_an_unknown_setting_is_rejected_with_the_nearest_known_one(tmp_path: Path, toml: str, key: str, nearest: str) -> None:
+    params = _rejected(tmp_path, toml, "unknown-setting")
+    assert (params["key"], params["where"]) == (key, str(tmp_path / "anabranch.toml"))
+    assert params["suggestion"] == did_you_mean(key.rpartition(".")[2], [nearest])
+
+
+@pytest.mark.parametrize(
+    ("toml", "key", "reason"),
+    [
+        ('timezone = "Mars/Base"', "timezone", "'Mars/Base'"),
+        ("[broker]\nport = 70000", "broker.port", "65535"),
+        ('[pipelines.visits-log]\ntrigger = "5"', "pipelines.visits-log.trigger", "'5'"),
+        ("[pipelines.visits-log]\nmax_offsets = 0", "pipelines.visits-log.max_offsets", "1"),
+    ],
+)
+def test_an_invalid_setting_is_rejected_with_the_reason(tmp_path: Path, toml: str, key: str, reason: str) -> None:
+    params = _rejected(tmp_path, toml, "setting-invalid")
+    assert (params["key"], params["where"]) == (key, str(tmp_path / "anabranch.toml"))
+    assert reason in params["reason"]
+
+
+def test_a_file_that_is_not_toml_is_rejected_with_the_place(tmp_path: Path) -> None:
+    params = _rejected(tmp_path, "timezone = \n[broker]", "settings-malformed")
+    assert params["file"] == str(tmp_path / "anabranch.toml")
+    assert "line 1" in params["reason"]
+
+
+def _rejected(directory: Path, toml: str, code: str) -> Mapping[str, Any]:
+    _write(directory, toml)
     with pytest.raises(Misused) as caught:
-        load_settings(tmp_path)
-    assert fact in str(caught.value)
-    assert way_out in str(caught.value)
-    assert caught.value.exit_code == 2
+        load_settings(directory)
+    assert (caught.value.code, caught.value.exit_code) == (code, 2)
+    assert caught.value.remedies
+    return caught.value.reason.params
 
 
-def test_an_environment_variable_may_be_written_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_variable_may_be_written_in_lower_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("anabranch_timezone", "Europe/Paris")
     assert load_settings(tmp_path).settings.timezone == "Europe/Paris"
 
 
-def test_an_environment_variable_that_sets_nothing_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_variable_that_sets_nothing_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANABRANCH_TIMEZON", "UTC")
-    with pytest.raises(Misused, match="did you mean timezone"):
+    with pytest.raises(Misused) as caught:
         load_settings(tmp_path)
+    assert (caught.value.code, caught.value.reason.params["name"]) == ("unknown-variable", "ANABRANCH_TIMEZON")
+    assert "timezone" in caught.value.reason.params["suggestion"]
 
 
-def test_secrets_are_in_force_but_never_shown(tmp_path: Path) -> None:
+def test_an_invalid_environment_variable_is_named_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANABRANCH_BROKER__PORT", "70000")
+    with pytest.raises(Misused) as caught:
+        load_settings(tmp_path)
+    params = caught.value.reason.params
+    assert (caught.value.code, params["key"], params["where"]) == ("setting-invalid", "broker.port", "the environment")
+
+
+def test_secrets_are_in_force_and_never_shown(tmp_path: Path) -> None:
     _write(tmp_path, '[kafka.properties]\n"sasl.password" = "hunter2"\n"sasl.jaas.config" = "x password=hunter2"')
     loaded = load_settings(tmp_path)
     assert loaded.settings.kafka.properties["sasl.password"] == "hunter2"
     assert "hunter2" not in str(list(loaded.in_force()))
     assert "hunter2" not in repr(loaded.settings)
+
+
+# Each duration that a pipeline has no default of.
+NOT_SETTABLE = [
+    (pipeline.name, what)
+    for pipeline in PIPELINES
+    for what, default in (("window", pipeline.window_s), ("watermark", pipeline.watermark_s))
+    if default is None
+]
+
+
+@pytest.mark.parametrize(("name", "what"), NOT_SETTABLE)
+def test_a_window_or_watermark_cannot_be_set_where_a_pipeline_has_none(
+    make_project: Callable[[str], Project], name: str, what: str
+) -> None:
+    project = make_project("project")
+    project.configure(f'[pipelines.{name}]\n{what} = "5m"')
+    rejected = project("pipelines", "--json")
+    assert (rejected.returncode, "usage[window-not-settable]" in rejected.stderr) == (2, True), rejected.stderr
+    error = json.loads(rejected.stdout)["error"]
+    assert error["params"] == {"pipeline": name, "what": what, "setting": f"pipelines.{name}.{what}"}
+
+
+def test_a_window_and_a_watermark_can_be_set_where_a_pipeline_has_them(make_project: Callable[[str], Project]) -> None:
+    assert ("visits-sessions", "window") in NOT_SETTABLE
+    assert ("visits-sessions", "watermark") not in NOT_SETTABLE
+    project = make_project("project")
+    project.configure(
+        '[pipelines.visits-counter]\nwindow = "5m"\nwatermark = "1m"\n[pipelines.visits-sessions]\nwatermark = "2m"'
+    )
+    found = {one["name"]: one for one in json.loads(project.ok("pipelines", "--json"))}
+    assert (found["visits-counter"]["window_s"], found["visits-counter"]["watermark_s"]) == (300, 60)
+    assert (found["visits-sessions"]["window_s"], found["visits-sessions"]["watermark_s"]) == (None, 120)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -11,21 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.cli.main import run_command
-from anabranch.errors import Misused, Refused
-from anabranch.operations.log import record_plan
-from anabranch.pipeline.definition import (
-    BROWSERS_STATELESS,
-    PIPELINES,
-    VISITS_COUNTER,
-    VISITS_LOG,
-    VISITS_SESSIONS,
-    Console,
-    Table,
-    Topic,
-    sink_for,
-    split_target,
-)
+from anabranch.errors import Reason, Refused
+from anabranch.pipeline.builtin.browsers_stateless import BROWSERS_STATELESS
+from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
+from anabranch.pipeline.builtin.visits_log import VISITS_LOG
+from anabranch.pipeline.builtin.visits_sessions import VISITS_SESSIONS
+from anabranch.pipeline.builtin.visits_windows import VISITS_WINDOWS
+from anabranch.pipeline.definition import Pipeline, Topic
 from anabranch.project.project import open_project
+from anabranch.reprocess.apply import REPROCESS
+from anabranch.reprocess.explain import explain_reprocess
 from anabranch.reprocess.plan import (
     Change,
     Range,
@@ -34,14 +29,12 @@ from anabranch.reprocess.plan import (
     changes_between,
     check_closed,
     check_lake,
-    check_recomputable,
-    explain,
-    partitions_of,
+    hours_of,
     split_range,
     whole_windows,
+    with_topic,
 )
 from anabranch.reprocess.staleness import InputSnapshot
-from anabranch.text.instants import parse_instant
 
 MINUTE = 60_000
 SEVEN = 1756969200000  # 2025-09-04T07:00Z
@@ -58,8 +51,9 @@ def test_a_range_is_widened_to_whole_windows_and_by_less_than_one_at_each_end(st
 
 @pytest.mark.parametrize("end", [SEVEN, SEVEN - MINUTE])
 def test_an_empty_or_reversed_range_is_refused(end: int) -> None:
-    with pytest.raises(Refused, match="is empty"):
+    with pytest.raises(Refused) as refused:
         whole_windows(Range(SEVEN, end), 600)
+    assert refused.value.code == "empty-range"
 
 
 def _state(watermark: int | None = SEVEN + 60 * MINUTE, *, ahead: int = 0, stream: int = 10, lake: int = 10) -> StreamState:
@@ -68,7 +62,7 @@ def _state(watermark: int | None = SEVEN + 60 * MINUTE, *, ahead: int = 0, strea
 
 
 WINDOW = Range(SEVEN, SEVEN + 10 * MINUTE)
-GROUND = InputSnapshot("source", "results", {0: (0, 7), 1: (0, 3)}, "stream", "lake", {0: (5, 11)})
+INPUTS = InputSnapshot("source", "results", {0: (0, 7), 1: (0, 3)}, "stream", "lake", {0: (5, 11)})
 
 
 def test_a_closed_window_that_the_lake_has_may_be_recomputed() -> None:
@@ -82,32 +76,72 @@ def _check(state: StreamState) -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "reason"),
+    ("state", "code"),
     [
-        (_state(watermark=None), "has never run"),
-        (_state(watermark=WINDOW.end_ms - 1), "closed when it has read an event at 2025-09-04T07:20:00Z"),
-        # The batch that moves the watermark gives nothing yet: the next one does, and drops late visits from then on.
-        (_state(watermark=WINDOW.end_ms - 1, ahead=1), "its next batch closes them"),
-        (_state(stream=12), "2 records of partition 0"),
-        (StreamState(SEVEN + 60 * MINUTE, SEVEN + 60 * MINUTE, {0: 5}, {}), "5 records of partition 0"),
+        (_state(watermark=WINDOW.end_ms - 1), "closes-with-event"),
+        # The batch that moves the watermark emits nothing yet: the next one does, and drops late visits from then on.
+        (_state(watermark=WINDOW.end_ms - 1, ahead=1), "closes-next-batch"),
     ],
 )
-def test_what_the_stream_may_still_give_or_the_lake_does_not_have_is_refused(state: StreamState, reason: str) -> None:
+def test_windows_that_the_stream_may_still_emit_are_refused_with_when_they_close(state: StreamState, code: str) -> None:
+    params = _refused(state, "windows-open")
+    assert (params["end"], params["watermark"]) == ("2025-09-04T07:10:00Z", "2025-09-04T07:09:59.999Z")
+    when = params["when"]
+    assert isinstance(when, Reason)
+    assert when.code == code
+    assert when.params in ({"time": "2025-09-04T07:20:00Z"}, {"pipeline": "visits-counter"})
+
+
+def test_windows_of_a_pipeline_that_never_ran_are_refused() -> None:
+    assert _refused(_state(watermark=None), "never-ran") == {"pipeline": "visits-counter"}
+
+
+@pytest.mark.parametrize(
+    ("stream", "lake", "missing"),
+    [({0: 12}, {0: 10}, [(0, 2)]), ({0: 5}, {}, [(0, 5)]), ({1: 5, 0: 4, 2: 1}, {1: 2, 0: 3, 2: 9}, [(0, 1), (1, 3)])],
+)
+def test_windows_are_refused_while_the_lake_lacks_what_the_stream_has_read(
+    stream: dict[int, int], lake: dict[int, int], missing: list[tuple[int, int]]
+) -> None:
+    params = _refused(StreamState(SEVEN + 60 * MINUTE, SEVEN + 60 * MINUTE, stream, lake), "lake-behind")
+    lacks = params["missing"]
+    assert isinstance(lacks, list)
+    assert [(one.params["partition"], one.params["count"]) for one in lacks] == missing
+
+
+def _refused(state: StreamState, code: str) -> Mapping[str, object]:
     with pytest.raises(Refused) as refused:
         _check(state)
-    assert reason in str(refused.value)
+    assert refused.value.code == code
+    return refused.value.reason.params
 
 
-def test_pipelines_without_windows_of_their_own_are_refused_with_a_reason() -> None:
-    for pipeline, reason in ((VISITS_LOG, "no windows"), (VISITS_SESSIONS, "no windows"), (BROWSERS_STATELESS, "each batch")):
-        with pytest.raises(Refused, match=reason):
-            check_recomputable(pipeline)
-    check_recomputable(VISITS_COUNTER)
+@pytest.mark.parametrize(
+    ("pipeline", "code"),
+    [
+        (VISITS_LOG, "no-windows"),
+        (VISITS_SESSIONS, "no-windows"),
+        (BROWSERS_STATELESS, "counts-per-batch"),
+        (VISITS_WINDOWS, "no-result-topic"),
+    ],
+)
+def test_a_pipeline_whose_windows_cannot_be_recomputed_is_refused_with_the_reason(pipeline: Pipeline, code: str) -> None:
+    with pytest.raises(Refused) as refused:
+        with_topic(pipeline, None)
+    assert (refused.value.code, refused.value.reason.params) == (code, {"pipeline": pipeline.name})
 
 
-def test_partitions_are_the_hours_of_a_half_open_range() -> None:
-    assert partitions_of(Range(SEVEN, SEVEN + 60 * MINUTE)) == (2025090407, 2025090407)
-    assert partitions_of(Range(SEVEN, SEVEN + 60 * MINUTE + 1)) == (2025090407, 2025090408)
+def test_the_topic_to_correct_is_the_pipelines_own_or_the_one_that_is_named() -> None:
+    assert with_topic(VISITS_COUNTER, None) == VISITS_COUNTER
+    assert with_topic(VISITS_WINDOWS, "counts").sink == Topic("counts")
+    for pipeline in (VISITS_LOG, BROWSERS_STATELESS):
+        with pytest.raises(Refused):
+            with_topic(pipeline, "counts")
+
+
+def test_hours_are_those_of_a_half_open_range() -> None:
+    assert hours_of(Range(SEVEN, SEVEN + 60 * MINUTE)) == (2025090407, 2025090407)
+    assert hours_of(Range(SEVEN, SEVEN + 60 * MINUTE + 1)) == (2025090407, 2025090408)
 
 
 @given(
@@ -117,24 +151,24 @@ def test_partitions_are_the_hours_of_a_half_open_range() -> None:
     st.dictionaries(st.integers(0, 23), st.integers(1, 9)),
     st.integers(1, 20),
 )
-def test_portions_make_up_the_range_window_by_window_and_every_row_is_in_one(
+def test_chunks_make_up_the_range_window_by_window_and_every_row_is_in_one(
     first: int, windows: int, window_s: int, rows: dict[int, int], at_most: int
 ) -> None:
     wanted = Range(first * window_s * 1000, (first + windows) * window_s * 1000)
-    first_hour, last_hour = partitions_of(wanted)
+    first_hour, last_hour = hours_of(wanted)
     by_hour = {hour: count for hour, count in ((first_hour // 100 * 100 + h, n) for h, n in rows.items()) if hour <= last_hour}
     by_hour = {hour: count for hour, count in by_hour.items() if hour >= first_hour}
-    parts = list(split_range(wanted, window_s, by_hour, at_most))
-    assert [part.range.start_ms for part in parts] == [wanted.start_ms, *(part.range.end_ms for part in parts[:-1])]
-    assert parts[-1].range.end_ms == wanted.end_ms
-    assert all(part.range.start_ms % (window_s * 1000) == 0 < part.range.end_ms - part.range.start_ms for part in parts)
-    assert sum(part.rows for part in parts) == sum(by_hour.values())
+    chunks = list(split_range(wanted, window_s, by_hour, at_most))
+    assert [chunk.range.start_ms for chunk in chunks] == [wanted.start_ms, *(chunk.range.end_ms for chunk in chunks[:-1])]
+    assert chunks[-1].range.end_ms == wanted.end_ms
+    assert all(chunk.range.start_ms % (window_s * 1000) == 0 < chunk.range.end_ms - chunk.range.start_ms for chunk in chunks)
+    assert sum(chunk.rows for chunk in chunks) == sum(by_hour.values())
 
 
 def test_a_large_range_is_cut_where_its_rows_are() -> None:
     day = Range(SEVEN, SEVEN + 180 * MINUTE)
-    parts = list(split_range(day, 600, {2025090407: 6, 2025090408: 5, 2025090409: 1}, 10))
-    assert [(part.range.end_ms - SEVEN, part.rows) for part in parts] == [(60 * MINUTE, 6), (180 * MINUTE, 6)]
+    chunks = list(split_range(day, 600, {2025090407: 6, 2025090408: 5, 2025090409: 1}, 10))
+    assert [(chunk.range.end_ms - SEVEN, chunk.rows) for chunk in chunks] == [(60 * MINUTE, 6), (180 * MINUTE, 6)]
 
 
 def test_a_plan_says_what_would_change_and_what_would_not() -> None:
@@ -142,34 +176,34 @@ def test_a_plan_says_what_would_change_and_what_would_not() -> None:
     changes = changes_between([(key, '{"count":5}')], {key: '{"count":3}'})
     assert changes == (Change(key, '{"count":3}', '{"count":5}'),)
     asked = Range(SEVEN + MINUTE, SEVEN + 2 * MINUTE)
-    plan = ReprocessPlan("id", "visits-counter", "visits_counter", asked, WINDOW, 1, "lake", 4, 2, 11, changes, GROUND)
-    words = "\n".join(explain(plan))
+    plan = ReprocessPlan("id", "visits-counter", "visits_counter", asked, WINDOW, 1, "lake", 4, 2, 11, changes, INPUTS)
+    words = "\n".join(explain_reprocess(plan))
     assert "2025-09-04T07:00:00.000Z  3 -> 5" in words
     assert "widened to whole windows" in words
     assert "version 4: 2 files, 11 rows" in words
     same = changes_between([(key, '{"count":5}')], {key: '{"count":5}'})
-    assert "5 (as it is)" in "\n".join(
-        explain(ReprocessPlan("id", "p", "t", WINDOW, WINDOW, 1, "lake", 4, 2, 11, same, GROUND))
+    assert "5 (unchanged)" in "\n".join(
+        explain_reprocess(ReprocessPlan("id", "p", "t", WINDOW, WINDOW, 1, "lake", 4, 2, 11, same, INPUTS))
     )
 
 
 def test_a_long_plan_shows_what_changes_and_counts_the_rest() -> None:
     results = [(f'{{"user":"{number:04}"}}', '{"count":2}') for number in range(1000)]
     latest = {key: '{"count":2}' for key, _ in results[:-1]}
-    plan = ReprocessPlan("id", "p", "t", WINDOW, WINDOW, 1, "lake", 4, 2, 11, changes_between(results, latest), GROUND)
-    words = list(explain(plan))
+    plan = ReprocessPlan("id", "p", "t", WINDOW, WINDOW, 1, "lake", 4, 2, 11, changes_between(results, latest), INPUTS)
+    words = list(explain_reprocess(plan))
     assert "    0999  none -> 2" in words
     assert "    and 980 more: --json shows them all" in words
     assert len(words) < 30
 
 
-def test_keys_and_values_of_anybody_cannot_act_on_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_in_keys_and_values_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     browser = "\x1b[2J\x9b31m\u202exoferiF"
     changes = changes_between(
         [(json.dumps({"browser": browser}), '{"count":5}')], {json.dumps({"browser": browser}): "\x1b]0;"}
     )
-    plan = ReprocessPlan("id", "p", "t\x1b", WINDOW, WINDOW, 1, "lake", 4, 2, 11, changes, GROUND)
-    record_plan(open_project(tmp_path), "id", "reprocess", asdict(plan))
+    plan = ReprocessPlan("id", "p", "t\x1b", WINDOW, WINDOW, 1, "lake", 4, 2, 11, changes, INPUTS)
+    open_project(tmp_path).operations.record_plan("id", REPROCESS, plan)
     for options in ([], ["--json"]):
         assert run_command(["-C", str(tmp_path), "operations", "id", *options]) == 0
         shown = capsys.readouterr().out
@@ -177,33 +211,3 @@ def test_keys_and_values_of_anybody_cannot_act_on_a_screen(tmp_path: Path, capsy
     assert json.loads(json.loads(shown)["plan"]["changes"][0]["key"])["browser"] == browser
     assert run_command(["-C", str(tmp_path), "undo", "\x1b[2J", "--yes"]) == 2
     assert "\x1b" not in capsys.readouterr().err
-
-
-def test_a_time_that_the_zone_skips_is_refused() -> None:
-    with pytest.raises(Refused, match="does not exist in Europe/Paris"):
-        parse_instant("2025-03-30T02:30", "Europe/Paris")
-    assert parse_instant("2025-03-30T03:00", "Europe/Paris").isoformat() == "2025-03-30T03:00:00+02:00"
-
-
-def test_the_word_behind_the_pipelines_is_the_target() -> None:
-    assert split_target(["visits-counter", "elsewhere"], "topic") == (["visits-counter"], "elsewhere")
-    assert split_target(["visits-counter"], "topic") == (["visits-counter"], None)
-    assert split_target(["visits-counter", "visits-log"], "topic") == (["visits-counter", "visits-log"], None)
-    assert split_target(["visits-counter", "nope"], None) == (["visits-counter", "nope"], None)
-
-
-def test_a_sink_is_what_was_asked_for_or_a_clear_no() -> None:
-    assert sink_for(VISITS_COUNTER, None, None) is None
-    assert sink_for(VISITS_COUNTER, "console", None) == Console()
-    assert sink_for(VISITS_SESSIONS, "topic", None) == Topic("visits_sessions")
-    assert sink_for(VISITS_COUNTER, "table", "x") == Table("x")
-    wrong = ((VISITS_SESSIONS, "table", "x"), (VISITS_COUNTER, "table", None), (VISITS_COUNTER, "mars", None))
-    for pipeline, to, target in wrong:
-        with pytest.raises(Misused):
-            sink_for(pipeline, to, target)
-
-
-def test_every_pipeline_that_keeps_state_has_a_watermark() -> None:
-    for pipeline in PIPELINES:
-        if pipeline.output_mode == "update":
-            assert pipeline.watermark_s is not None, pipeline.name

@@ -17,10 +17,10 @@ from pyspark.sql import functions as F
 from anabranch.delta.lake import files_within
 from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
 from anabranch.pipeline.builtin.visits_lake import VISITS_LAKE
-from anabranch.reprocess.plan import Range, partitions_of
+from anabranch.reprocess.plan import Range, hours_of
 from anabranch.reprocess.recompute import recompute
 from anabranch.streaming.decoder.decode import decode
-from anabranch.streaming.query import load_transformation
+from anabranch.streaming.transforms import transformed
 
 pytestmark = pytest.mark.spark
 
@@ -45,30 +45,29 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
         F.lit(datetime(2025, 9, 5, tzinfo=UTC)).alias("timestamp"),
         F.lit(None).cast("array<struct<key:string,value:binary>>").alias("headers"),
     )
-    transformation = load_transformation(VISITS_LAKE)
-    kept = transformation.transform(decode(records, zone="UTC", future_tolerance_s=3600))
-    kept.coalesce(1).write.format("delta").partitionBy(*transformation.partition_by).save(str(path))
+    rows_of_lake = transformed(decode(records, zone="UTC", future_tolerance_s=3600), VISITS_LAKE)
+    rows_of_lake.coalesce(1).write.format("delta").partitionBy(*VISITS_LAKE.partition_by).save(str(path))
     return path
 
 
 def test_a_range_reads_the_files_of_its_hours_and_of_records_without_a_time(spark: SparkSession, lake: Path) -> None:
     assert len(DeltaTable(lake).file_uris()) == HOURS + 1
     wanted = Range(MIDNIGHT + 420 * MINUTE, MIDNIGHT + 490 * MINUTE)  # 07:00 to 08:10
-    planned = files_within(lake, *partitions_of(wanted))
+    planned = files_within(lake, *hours_of(wanted))
     assert (planned.files, planned.rows_by_hour, planned.rows_without_time) == (3, {2025090407: 6, 2025090408: 6}, 2)
     results = _recomputed(spark, lake, wanted, planned.version)
     assert [count for _, count in sorted(results.items())] == [1] * 7
-    # What Spark itself says of the scan: the plan did not lie.
+    # What Spark itself says of the scan agrees with the plan.
     assert next(_scans(spark)) == {"number of files read": 3, "number of partitions read": 3, "number of output rows": 14}
 
 
-def test_a_record_that_was_bad_under_yesterdays_decoder_counts_today(spark: SparkSession, lake: Path) -> None:
+def test_a_record_that_an_earlier_decoder_rejected_counts_today(spark: SparkSession, lake: Path) -> None:
     window = Range(MIDNIGHT, MIDNIGHT + 10 * MINUTE)
     before = DeltaTable(lake).version()
     dataset = DeltaTable(lake).to_pyarrow_dataset()
     (good,) = dataset.to_table(filter=pc.field("offset") == 0).to_pylist()
     unknown = dict.fromkeys(("event_time", "year", "month", "day", "hour"))
-    stale = {**good, **unknown, "offset": 1000, "problem": "a rule of yesterday"}
+    stale = {**good, **unknown, "offset": 1000, "problem": "an earlier rule"}
     write_deltalake(lake, pa.Table.from_pylist([stale], dataset.schema), mode="append")
     assert list(_recomputed(spark, lake, window, before + 1).values()) == [2]
     # A plan has pinned its version: what came later is not in it.

@@ -1,4 +1,4 @@
-"""Whether the ground moved under a plan: what its results depend on, and nothing else. Pure."""
+"""Whether a plan is stale: what its results depend on has changed, and nothing else counts. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from anabranch.errors import Refused
+from anabranch.errors import Reason, Refused
 from anabranch.reprocess.plan import Change, Range, ReprocessPlan, check_not_stale
 from anabranch.reprocess.staleness import InputSnapshot, LaterResult
 
@@ -17,7 +17,7 @@ SEEN = InputSnapshot(
     results={0: (0, 7), 1: (2, 3)},
     stream_id="stream",
     lake_id="lake",
-    visits={0: (5, 11), 1: (2, 4)},
+    records={0: (5, 11), 1: (2, 4)},
 )
 RANGE = Range(0, 600_000)
 PLAN = ReprocessPlan(
@@ -29,46 +29,75 @@ PLAN = ReprocessPlan(
     ("now", "later"),
     [
         (SEEN, []),
-        # The stream goes on: other windows, and more offsets on the topic.
+        # The stream continues: other windows, and more offsets on the topic.
         (replace(SEEN, results={0: (0, 9), 1: (2, 3)}), [LaterResult(HALF_PAST, "stream", None)]),
         # Retention took results that the plan has seen.
         (replace(SEEN, results={0: (7, 7), 1: (3, 3)}), []),
-        # Its own results, sent before it was cut.
+        # Its own results, sent before it was interrupted.
         (replace(SEEN, results={0: (0, 8), 1: (2, 3)}), [LaterResult(SEVEN, "reprocess", "mine")]),
     ],
 )
-def test_what_has_nothing_to_do_with_the_plan_moves_nothing(now: InputSnapshot, later: list[LaterResult]) -> None:
+def test_a_plan_is_not_stale_by_what_it_does_not_depend_on(now: InputSnapshot, later: list[LaterResult]) -> None:
     check_not_stale(PLAN, now, later)
 
 
 @pytest.mark.parametrize(
-    ("now", "later", "fact"),
+    ("now", "later", "code", "params"),
     [
-        (SEEN, [LaterResult(SEVEN, "stream", None)], f"{SEVEN} has a newer result, from stream"),
-        (SEEN, [LaterResult(SEVEN, "reprocess", "other")], f"{SEVEN} has a newer result, from other"),
-        # Somebody corrected what was sent before the cut: sending the rest would be half of one, half of the other.
-        (SEEN, [LaterResult(SEVEN, "reprocess", "mine"), LaterResult(SEVEN, "elsewhere", None)], "from elsewhere"),
-        (replace(SEEN, source_topic_id="x"), [], "the source topic was deleted and made again"),
-        (replace(SEEN, result_topic_id="x"), [], "the topic of the results was deleted and made again"),
-        (replace(SEEN, results={0: (0, 7)}), [], "the topic of the results has 1 partitions, and had 2"),
-        (replace(SEEN, results={0: (9, 9), 1: (2, 3)}), [], "results 7 to 8 of partition 0 are gone"),
-        (replace(SEEN, stream_id="x"), [], "the stream runs on another checkpoint"),
-        (replace(SEEN, lake_id="x"), [], "the lake is another table"),
-        (replace(SEEN, visits={0: (6, 12), 1: (2, 4)}), [], "the lake has 8 visits of these windows, and had 7"),
+        (SEEN, [LaterResult(SEVEN, "stream", None)], "newer-result", {"key": SEVEN, "origin": "stream"}),
+        (SEEN, [LaterResult(SEVEN, "reprocess", "other")], "newer-result", {"key": SEVEN, "origin": "other"}),
+        # Someone corrected what was sent before the interruption: sending the rest would be half of one, half of the other.
+        (
+            SEEN,
+            [LaterResult(SEVEN, "reprocess", "mine"), LaterResult(SEVEN, "elsewhere", None)],
+            "newer-result",
+            {"key": SEVEN, "origin": "elsewhere"},
+        ),
+        (replace(SEEN, source_topic_id="x"), [], "source-topic-recreated", {}),
+        (replace(SEEN, result_topic_id="x"), [], "result-topic-recreated", {}),
+        (replace(SEEN, results={0: (0, 7)}), [], "result-partitions-changed", {"now": 1, "before": 2}),
+        (replace(SEEN, results={0: (9, 9), 1: (2, 3)}), [], "results-expired", {"first": 7, "last": 8, "partition": 0}),
+        (replace(SEEN, stream_id="x"), [], "stream-replaced", {}),
+        (replace(SEEN, lake_id="x"), [], "lake-replaced", {}),
+        (replace(SEEN, records={0: (6, 12), 1: (2, 4)}), [], "lake-changed", {"now": 8, "before": 7}),
+        # As many, but others.
+        (replace(SEEN, records={0: (5, 12), 1: (2, 4)}), [], "lake-changed", {"now": 7, "before": 7}),
     ],
 )
-def test_a_plan_whose_ground_has_moved_is_refused_with_what_moved(
-    now: InputSnapshot, later: list[LaterResult], fact: str
+def test_a_stale_plan_is_refused_with_what_changed(
+    now: InputSnapshot, later: list[LaterResult], code: str, params: dict[str, object]
 ) -> None:
+    assert [(one.code, one.params) for one in _why_stale(PLAN, now, later)] == [(code, params)]
+
+
+def test_all_that_changed_is_told() -> None:
+    changed = replace(SEEN, source_topic_id="x", stream_id="x", result_topic_id="x", lake_id="x")
+    assert [one.code for one in _why_stale(PLAN, changed, [LaterResult(SEVEN, "stream", None)])] == [
+        "source-topic-recreated",
+        "stream-replaced",
+        "result-topic-recreated",
+        "newer-result",
+        "lake-replaced",
+    ]
+
+
+def _why_stale(plan: ReprocessPlan, now: InputSnapshot, later: list[LaterResult]) -> list[Reason]:
     with pytest.raises(Refused) as refused:
-        check_not_stale(PLAN, now, later)
-    assert "nothing is sent" in refused.value.fact
-    assert fact in refused.value.fact
-    assert "--from 1970-01-01T00:00:00Z --to 1970-01-01T00:10:00Z   makes a new plan" in str(refused.value)
+        check_not_stale(plan, now, later)
+    params = refused.value.reason.params
+    assert (refused.value.code, params["operation"]) == ("inputs-stale", "mine")
+    # What makes a new plan.
+    assert (params["pipeline"], params["start"], params["end"]) == (
+        "visits-counter",
+        "1970-01-01T00:00:00Z",
+        "1970-01-01T00:10:00Z",
+    )
+    return list(params["why"])
 
 
 def test_of_many_keys_with_newer_results_a_few_are_named() -> None:
     changes = tuple(Change(str(number), None, "1") for number in range(10))
     later = [LaterResult(str(number), "stream", None) for number in range(10)]
-    with pytest.raises(Refused, match="2 has a newer result, from stream; so have 7 more keys"):
-        check_not_stale(replace(PLAN, changes=changes), SEEN, later)
+    *named, rest = _why_stale(replace(PLAN, changes=changes), SEEN, later)
+    assert [(one.code, one.params["key"]) for one in named] == [("newer-result", key) for key in "012"]
+    assert (rest.code, rest.params) == ("more-newer-results", {"count": 7})

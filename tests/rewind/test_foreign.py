@@ -13,9 +13,10 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from anabranch.checkpoint.reader import look
+from anabranch.checkpoint.reader import read_checkpoint
 from anabranch.checkpoint.report import as_json
 from anabranch.cli.main import run_command
+from anabranch.storage.local import LocalStorage
 from anabranch.text.instants import iso_utc
 from tests.support.harness import PATIENCE_S, Project
 from tests.support.queries import EnoughError, settled
@@ -80,7 +81,7 @@ def test_an_event_time_needs_the_delay_and_leads_to_the_first_batch_that_may_hol
     clicks = start()
     clicks.await_batch(8)
     clicks.end()
-    found = look(settled(checkpoint))
+    found = read_checkpoint(LocalStorage(settled(checkpoint)))
     # Many batches are shorter than a second, which is how often the source gives something: only some move the watermark.
     commits = {batch: found.commit_entry(batch) for batch in found.commits.sizes}
     watermarks = {batch: commit.next_watermark_ms for batch, commit in commits.items() if commit is not None}
@@ -91,11 +92,11 @@ def test_an_event_time_needs_the_delay_and_leads_to_the_first_batch_that_may_hol
 
     assert rewind(checkpoint, "--to-event-time", moment, "--delay", f"{DELAY_S}s") == 0
     assert f"to batch {batch} " in capsys.readouterr().out
-    assert look(checkpoint).next_batch == batch
+    assert read_checkpoint(LocalStorage(checkpoint)).next_batch == batch
     again = start()
     again.await_batch(batch + 1)
     again.end()
-    assert as_json(look(settled(checkpoint)))["findings"] == []
+    assert as_json(read_checkpoint(LocalStorage(settled(checkpoint))))["findings"] == []
 
 
 def test_a_query_that_goes_on_while_a_person_thinks_is_found_and_nothing_is_moved(
@@ -115,7 +116,7 @@ def test_a_query_that_goes_on_while_a_person_thinks_is_found_and_nothing_is_move
     os.close(terminal)
     assert "files came or went since" in "\n".join(asked.err)
     clicks.end()
-    found = look(settled(checkpoint))
+    found = read_checkpoint(LocalStorage(settled(checkpoint)))
     assert (found.batches[0], found.fence, as_json(found)["findings"]) == (0, None, [])
     again = start()
     again.await_batch(found.next_batch + 1)

@@ -1,4 +1,4 @@
-"""What a rewind would do, decided on drawn checkpoints: the batch that is meant, the files that go, the refusals, the words."""
+"""What a rewind would do, decided on drawn checkpoints: the batch, the files that are moved, the refusals, the plan's text."""
 
 from __future__ import annotations
 
@@ -7,27 +7,19 @@ import pytest
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.offsets import OffsetRange
 from anabranch.errors import Misused, Refused
-from anabranch.operations.change import (
-    DeleteRows,
-    LeaveSink,
-    RestoreRows,
-    SinkPart,
-    WrittenRows,
-    fingerprint,
-    steps,
-    steps_back,
-)
-from anabranch.rewind.explain import explain, explain_undo, sink_words
-from anabranch.rewind.plan import Mode, RewindPlan, check_restartable, files_beyond, plan_rewind, possible, verify_rewind
-from anabranch.rewind.target import ToBatch, ToEventTime, ToOffset, ToTime, batch_for, parse_offset_target
+from anabranch.operations.change import SinkChange, fingerprint
+from anabranch.rewind.explain import explain, explain_undo
+from anabranch.rewind.messages import NO_LAKE_HAS_THEM
+from anabranch.rewind.plan import Mode, RewindPlan, check_restartable, files_beyond, judge, plan_rewind, verify_rewind
+from anabranch.rewind.target import TargetOptions, ToBatch, ToEventTime, ToOffset, ToTime, batch_for, parse_target
 from anabranch.rewind.undo import plan_undo
+from tests.support.changes import DELETED, LEFT
 from tests.support.drawing import BEGIN_MS, JOIN, TRIGGER_MS, checkpoint_of, draw, offsets, without
+from tests.support.reasons import codes_in
 
-ROWS = WrittenRows("/lake", "op", "query", {"visits": {"0": (30, 90), "1": (15, 45)}}, 90, 8, 8, 2)
 
-
-def plan(checkpoint: Checkpoint, batch: int, mode: Mode = "replay", sink: SinkPart | None = None) -> RewindPlan:
-    return plan_rewind(checkpoint, batch, mode, operation="op", sink=sink or LeaveSink("nothing"), pipeline="visits-windows")
+def plan(checkpoint: Checkpoint, batch: int, mode: Mode = "replay", sink: SinkChange = LEFT) -> RewindPlan:
+    return plan_rewind(checkpoint, batch, mode, operation="op", sink=sink, pipeline="visits-windows")
 
 
 @pytest.mark.parametrize(
@@ -59,25 +51,27 @@ def test_a_batch_without_data_is_not_the_one_that_read_a_record() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "words"),
+    ("target", "code"),
     [
-        (ToTime(BEGIN_MS + 10 * TRIGGER_MS), "no batch was planned at .* the newest, 8"),
-        (ToEventTime(BEGIN_MS + 60_000 + 9 * TRIGGER_MS, 60_000), "no batch holds events of .* the latest seen"),
-        (ToEventTime(BEGIN_MS, None), "without a watermark"),
-        (ToOffset("visits", 0, 90), "has not been read yet"),
-        (ToOffset("visits", 7, 0), "does not read visits partition 7"),
-        (ToOffset("other", 0, 0), "does not read other partition 0"),
+        (ToTime(BEGIN_MS + 10 * TRIGGER_MS), "no-batch-at"),
+        (ToEventTime(BEGIN_MS + 60_000 + 9 * TRIGGER_MS, 60_000), "no-batch-with"),
+        (ToEventTime(BEGIN_MS, None), "no-watermark"),
+        (ToOffset("visits", 0, 90), "offset-not-read"),
+        (ToOffset("visits", 7, 0), "topic-not-read"),
+        (ToOffset("other", 0, 0), "topic-not-read"),
     ],
 )
-def test_what_no_batch_holds_is_refused(target: ToTime | ToEventTime | ToOffset, words: str) -> None:
-    with pytest.raises(Refused, match=words):
+def test_what_no_batch_holds_is_refused(target: ToTime | ToEventTime | ToOffset, code: str) -> None:
+    with pytest.raises(Refused) as refused:
         batch_for(checkpoint_of(draw()), target)
+    assert refused.value.code == code
 
 
 @pytest.mark.parametrize("target", [ToTime(BEGIN_MS), ToEventTime(BEGIN_MS, 60_000), ToOffset("visits", 0, 12)])
 def test_a_batch_that_may_be_gone_is_not_guessed(target: ToTime | ToEventTime | ToOffset) -> None:
-    with pytest.raises(Refused, match="may be gone: the oldest batch kept is 5"):
+    with pytest.raises(Refused) as refused:
         batch_for(checkpoint_of(draw(batches=range(5, 9))), target)
+    assert (refused.value.code, refused.value.reason.params["oldest"]) == ("target-purged", 5)
 
 
 def test_an_unfinished_batch_may_hold_any_event_time() -> None:
@@ -85,14 +79,16 @@ def test_an_unfinished_batch_may_hold_any_event_time() -> None:
 
 
 def test_an_empty_checkpoint_has_nothing_to_rewind() -> None:
-    with pytest.raises(Refused, match="no batch was ever planned"):
+    with pytest.raises(Refused) as refused:
         batch_for(checkpoint_of({"metadata": '{"id":"1"}'}), ToBatch(0))
+    assert refused.value.code == "nothing-planned"
 
 
 @pytest.mark.parametrize("text", ["", "visits", "visits:0", "visits:0:", "visits:x:1", ":0:1", "visits:0:-1", "a:b:0:1"])
 def test_a_record_is_named_by_topic_partition_and_offset(text: str) -> None:
-    with pytest.raises(Misused, match="names no record"):
-        parse_offset_target(text)
+    with pytest.raises(Misused) as misused:
+        parse_target(TargetOptions(None, None, None, text, None), "UTC", None)
+    assert misused.value.code == "offset-malformed"
 
 
 def test_a_replay_keeps_the_plan_of_its_batch_and_a_replan_does_not() -> None:
@@ -139,85 +135,73 @@ def test_what_is_impossible_is_refused_with_the_nearest_that_are_possible() -> N
     tree = without(draw(), "commits/4")
     with pytest.raises(Refused) as refused:
         check_restartable(checkpoint_of(tree), 5, "replay", None)
-    assert "batch 5 cannot be rewound to by replay: commits/4 is gone" in refused.value.fact
-    assert refused.value.ways_out == ("batch 4 is possible: --to-batch 4", "batch 6 is possible: --to-batch 6")
+    assert refused.value.code == "not-restartable"
+    assert codes_in(*refused.value.reason.params["why"])[:2] == ["entry-missing", "runs-again"]
+    assert refused.value.remedies == ("batch 4 is possible: --to-batch 4", "batch 6 is possible: --to-batch 6")
     with pytest.raises(Refused) as refused:
         check_restartable(checkpoint_of(without(draw(), "offsets/5")), 5, "replay", None)
-    assert "batch 5 is possible with --replan" in refused.value.ways_out
+    assert "with-replan" in codes_in(*refused.value.reason.params["ways"])
 
 
 def test_what_kafka_no_longer_holds_is_refused_with_the_earliest_batch_that_is_possible() -> None:
     held = {"visits": {0: OffsetRange(35, 200), 1: OffsetRange(0, 200)}}
     with pytest.raises(Refused) as refused:
-        check_restartable(checkpoint_of(draw()), 2, "replay", held, ["the lake has them"])
-    assert "visits partition 0: offsets 20 to 34 are no longer in Kafka" in refused.value.fact
-    assert refused.value.ways_out == ("batch 4 is possible: --to-batch 4", "the lake has them")
-    assert possible(checkpoint_of(draw()), 4, "replay", held).possible
+        check_restartable(checkpoint_of(draw()), 2, "replay", held, [NO_LAKE_HAS_THEM()])
+    (why,) = refused.value.reason.params["why"]
+    assert (why.code, why.params["first"], why.params["last"]) == ("offsets-expired", 20, 34)
+    assert codes_in(*refused.value.reason.params["ways"]) == ["nearest", "no-lake-has-them"]
+    assert judge(checkpoint_of(draw()), 4, "replay", held).possible
 
 
 def test_the_plan_says_what_it_means() -> None:
-    lines = "\n".join(explain(plan(checkpoint_of(draw()), 3, sink=DeleteRows(ROWS))))
+    lines = "\n".join(explain(plan(checkpoint_of(draw()), 3, sink=DELETED)))
     assert "Rewind visits-windows to batch 3 (replay" in lines
     assert "3 to 8 of 8 taken back" in lines
     assert "2025-09-11T16:06:26.015Z -> 2025-09-11T16:04:56.015Z" in lines
     assert "visits  0: 90 -> 30  1: 45 -> 15   (90 rows are read again)" in lines
-    assert "version 3 is what batch 3 begins with; set aside: 4 to 9" in lines
-    assert "90 rows are taken out by their offsets, and the query's transaction is set from 8 to 2" in lines
+    assert "batch 3 starts from version 3; versions set aside: 4 to 9" in lines
+    assert DELETED.effect.text in lines
     assert "nothing is deleted" in lines
 
 
 def test_an_undo_is_the_same_files_the_other_way_round() -> None:
     checkpoint = checkpoint_of(draw())
-    made = plan(checkpoint, 3, sink=DeleteRows(ROWS))
+    made = plan(checkpoint, 3, sink=DELETED)
     gone = set(made.change.paths)
     after = checkpoint_of({path: text for path, text in draw().items() if path not in gone})
-    assert all(holds for _, holds in verify_rewind(made, after))
+    assert all(check.holds for check in verify_rewind(made, after))
     undo = plan_undo(made, after, "undo")
     assert list(undo.change.moves) == [(target, source) for source, target in reversed(list(made.change.moves))]
-    assert undo.change.sink == RestoreRows(ROWS)
+    assert undo.change.sink == DELETED.opposite
+    assert undo.change.sink.action == "put back"
     assert undo.change.after == fingerprint(checkpoint.listing)
-    assert "90 rows are put back, and the query's transaction is set from 2 to 8" in "\n".join(explain_undo(undo))
+    assert DELETED.undo_effect.text in "\n".join(explain_undo(undo))
     # What a rewind says of a topic, that results come again, is not what its undo does there.
-    told = explain_undo(plan_undo(plan(checkpoint, 3, sink=LeaveSink("emitted again")), after, "undo"))
-    assert "left as it is: the rewind did nothing there" in "\n".join(told)
+    left = plan_undo(plan(checkpoint, 3), after, "undo").change.sink
+    assert (left.action, left.effect.code) == ("leave", "sink-was-left")
 
 
 @pytest.mark.parametrize(
-    ("extra", "words"),
+    ("extra", "why"),
     [
-        ({"commits/3": "v1\n{}"}, "batch 3 ran again and would be lost"),
-        ({"offsets/4": offsets(4), "commits/3": "v1\n{}", "commits/4": "v1\n{}"}, "batches 3 to 4 ran again"),
-        ({"offsets/4": offsets(4)}, "batch 4 was planned again"),
-        ({"state/0/0/4.changelog": "x"}, "files of the checkpoint came or went"),
+        ({"commits/3": "v1\n{}"}, "would-be-lost"),
+        ({"offsets/4": offsets(4), "commits/3": "v1\n{}", "commits/4": "v1\n{}"}, "would-be-lost"),
+        ({"offsets/4": offsets(4)}, "planned-again"),
+        ({"state/0/0/4.changelog": "x"}, "files-changed"),
     ],
 )
-def test_once_the_query_has_run_an_undo_is_refused_with_what_it_would_lose(extra: dict[str, str], words: str) -> None:
+def test_once_the_query_has_run_an_undo_is_refused_with_what_it_would_lose(extra: dict[str, str], why: str) -> None:
     made = plan(checkpoint_of(draw()), 3)
     gone = set(made.change.paths)
     tree = {path: text for path, text in draw().items() if path not in gone}
-    with pytest.raises(Refused, match=words):
+    with pytest.raises(Refused) as refused:
         plan_undo(made, checkpoint_of(tree | extra), "undo")
+    assert (refused.value.code, codes_in(*refused.value.reason.params["why"])) == ("ran-again", [why])
 
 
 def test_what_does_not_hold_afterwards_is_seen() -> None:
     made = plan(checkpoint_of(draw()), 3)
-    found = dict(verify_rewind(made, checkpoint_of(draw())))
-    assert not found["the newest commit is 2"]
-    assert not found["no state version is above 3"]
-
-
-def test_the_fence_stands_before_the_first_move_and_falls_after_the_sink_changed() -> None:
-    change = plan(checkpoint_of(draw()), 3, sink=DeleteRows(ROWS)).change
-    assert [type(step).__name__ for step in steps(change)] == [
-        "OpenJournal", "RaiseFence", "MoveFiles", "ChangeSink", "WriteManifest", "LowerFence", "CloseJournal",
-    ]  # fmt: skip
-    assert [type(step).__name__ for step in steps_back(change, ())] == ["ChangeSink", "MoveFiles", "LowerFence", "CloseJournal"]
-    assert change.fence == "offsets/9"
-
-
-def test_every_part_of_a_sink_has_words() -> None:
-    assert [sink_words(part)[:10] for part in (LeaveSink("the console"), DeleteRows(ROWS), RestoreRows(ROWS))] == [
-        "the consol",
-        "table /lak",
-        "table /lak",
-    ]
+    found = {check.what.code: check.holds for check in verify_rewind(made, checkpoint_of(draw()))}
+    assert not found["newest-commit-is"]
+    assert not found["no-state-above"]
+    assert found["no-fence-left"]

@@ -5,24 +5,21 @@ The trees on the disk are copied by links, since a rewind moves files and never 
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
-from anabranch.rewind.change import Shifting
 
-from anabranch.checkpoint.reader import look
+from anabranch.checkpoint.reader import read_checkpoint
 from anabranch.checkpoint.report import as_json
-from anabranch.operations.change import CheckpointChange, DeleteRows, LeaveSink
-from anabranch.rewind.plan import Mode, plan_rewind, possible, verify_rewind
+from anabranch.operations.apply import Application
+from anabranch.operations.change import CheckpointChange
+from anabranch.rewind.plan import Mode, judge, plan_rewind, verify_rewind
 from anabranch.storage.local import LocalStorage
-from tests.rewind.test_model import ROWS
-from tests.support.crashing import Countdown, Crash, CrashingStorage, CrashingTables, MemoryTables
+from tests.support.changes import DELETED, LEFT, application
+from tests.support.crashing import Countdown, Crash, CrashingStorage, MemorySink, crashing
 from tests.support.queries import FILES, STATEFUL, Query, settled
 
 pytestmark = pytest.mark.spark
@@ -32,17 +29,15 @@ Tree = dict[str, bytes]
 NEVER = 1_000_000
 
 
-def shift_of(checkpoint: Path, batch: int, mode: Mode, *, table: bool = False) -> CheckpointChange:
-    found = look(checkpoint)
-    sink = DeleteRows(ROWS) if table else LeaveSink("")
+def change_of(checkpoint: Path, batch: int, mode: Mode, *, table: bool = False) -> CheckpointChange:
+    found = read_checkpoint(LocalStorage(checkpoint))
+    sink = DELETED if table else LEFT
     return plan_rewind(found, batch, mode, operation="op", sink=sink, pipeline=None).change
 
 
-def shifting(change: CheckpointChange, checkpoint: Path, tables: MemoryTables, crash_after: int = NEVER) -> Shifting:
+def applied(change: CheckpointChange, checkpoint: Path, sink: MemorySink, crash_after: int = NEVER) -> Application:
     countdown = Countdown(crash_after)
-    storage: Any = CrashingStorage(LocalStorage(checkpoint), countdown)
-    journal = json.dumps({"change": asdict(change)})
-    return Shifting(change, journal, storage, CrashingTables(tables, countdown), lambda _done, _total: None)
+    return application(change, CrashingStorage(LocalStorage(checkpoint), countdown), crashing(sink, countdown))
 
 
 def tree_of(checkpoint: Path) -> Tree:
@@ -57,7 +52,7 @@ def put(saved: Path, checkpoint: Path) -> None:
 
 
 def is_fenced(checkpoint: Path) -> bool:
-    return look(checkpoint).fence is not None
+    return read_checkpoint(LocalStorage(checkpoint)).fence is not None
 
 
 @pytest.fixture
@@ -84,15 +79,15 @@ def test_after_a_rewind_and_a_second_restart_every_batch_gives_what_it_gave(
     name: str, mode: Mode, kept: Callable[[str], tuple[Query, Path]]
 ) -> None:
     query, _ = kept(name)
-    checkpoint = look(query.checkpoint)
-    batch = next(batch for batch in checkpoint.batches if possible(checkpoint, batch, mode).possible)
-    made = plan_rewind(checkpoint, batch, mode, operation="op", sink=LeaveSink(""), pipeline=None)
-    shifting(made.change, query.checkpoint, MemoryTables()).apply()
-    assert all(holds for _, holds in verify_rewind(made, look(query.checkpoint)))
+    checkpoint = read_checkpoint(LocalStorage(query.checkpoint))
+    batch = next(batch for batch in checkpoint.batches if judge(checkpoint, batch, mode).possible)
+    made = plan_rewind(checkpoint, batch, mode, operation="op", sink=LEFT, pipeline=None)
+    applied(made.change, query.checkpoint, MemorySink()).apply()
+    assert all(check.holds for check in verify_rewind(made, read_checkpoint(LocalStorage(query.checkpoint))))
     # The first restart runs one batch and ends; the second would load a snapshot of the abandoned timeline, were one left.
     again = query.run(most=1) | query.run()
     assert again == {number: rows for number, rows in query.results.items() if number >= batch}
-    assert as_json(look(query.checkpoint))["findings"] == []
+    assert as_json(read_checkpoint(LocalStorage(query.checkpoint)))["findings"] == []
 
 
 def test_a_crash_at_every_step_and_at_every_step_of_the_way_out_is_mended_byte_for_byte(
@@ -100,15 +95,15 @@ def test_a_crash_at_every_step_and_at_every_step_of_the_way_out_is_mended_byte_f
 ) -> None:
     query, saved = kept("changelog")
     checkpoint, crashed = query.checkpoint, tmp_path / "crashed"
-    change = shift_of(checkpoint, FILES - 1, "replan", table=True)
+    change = change_of(checkpoint, FILES - 1, "replan", table=True)
     before = tree_of(checkpoint)
-    shifting(change, checkpoint, MemoryTables()).apply()
+    applied(change, checkpoint, MemorySink()).apply()
     after = tree_of(checkpoint)
     step, is_cut = 0, True
     while is_cut:
         put(saved, checkpoint)
-        tables = MemoryTables()
-        is_cut = _cut(shifting(change, checkpoint, tables, step).apply)
+        sink = MemorySink()
+        is_cut = _cut(applied(change, checkpoint, sink, step).apply)
         assert is_fenced(checkpoint) or tree_of(checkpoint) in (before, after)
         put(checkpoint, crashed)
         ways = [("apply", after, "out")] + (
@@ -118,10 +113,10 @@ def test_a_crash_at_every_step_and_at_every_step_of_the_way_out_is_mended_byte_f
             again, is_cut_again = 0, True
             while is_cut_again:
                 put(crashed, checkpoint)
-                held = MemoryTables(tables.place)
-                is_cut_again = _cut(getattr(shifting(change, checkpoint, held, again), way))
+                held = MemorySink(sink.place)
+                is_cut_again = _cut(getattr(applied(change, checkpoint, held, again), way))
                 if is_cut_again:
-                    getattr(shifting(change, checkpoint, held), way)()
+                    getattr(applied(change, checkpoint, held), way)()
                 assert tree_of(checkpoint) == tree
                 assert held.place == place
                 again += 1
@@ -141,14 +136,14 @@ def test_at_every_step_the_query_starts_as_before_or_refuses_over_the_fence(
     kept: Callable[[str], tuple[Query, Path]],
 ) -> None:
     query, saved = kept("changelog")
-    checkpoint = look(query.checkpoint)
-    batch = next(batch for batch in checkpoint.batches if possible(checkpoint, batch, "replay").possible)
-    change = shift_of(query.checkpoint, batch, "replay")
+    checkpoint = read_checkpoint(LocalStorage(query.checkpoint))
+    batch = next(batch for batch in checkpoint.batches if judge(checkpoint, batch, "replay").possible)
+    change = change_of(query.checkpoint, batch, "replay")
     before = tree_of(query.checkpoint)
     step, is_cut, refused = 0, True, 0
     while is_cut:
         put(saved, query.checkpoint)
-        is_cut = _cut(shifting(change, query.checkpoint, MemoryTables(), step).apply)
+        is_cut = _cut(applied(change, query.checkpoint, MemorySink(), step).apply)
         if is_fenced(query.checkpoint):
             with pytest.raises(Exception, match="INVALID_LOG_VERSION"):
                 query.run()

@@ -17,12 +17,13 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
-from anabranch.checkpoint.reader import look
+from anabranch.checkpoint.reader import read_checkpoint
 from anabranch.cli.main import run_command
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.records import latest_by_key, read_records
 from anabranch.pipeline.definition import Table, Topic
-from anabranch.rewind.plan import Mode, possible
+from anabranch.rewind.plan import Mode, judge
+from anabranch.storage.local import LocalStorage
 from tests.support.streams import PROVIDERS, Stream, run_all, stream
 
 pytestmark = pytest.mark.kafka
@@ -113,8 +114,8 @@ def _visits(directory: Path, topic: str, *, seed: int, count: int, start: str) -
 
 def _rewind(rewound: Stream, mode: Mode, chance: random.Random) -> None:
     """To any batch that is possible and takes at least two back."""
-    checkpoint = look(rewound.checkpoint)
-    within = [batch for batch in checkpoint.batches[:-2] if possible(checkpoint, batch, mode).possible]
+    checkpoint = read_checkpoint(LocalStorage(rewound.checkpoint))
+    within = [batch for batch in checkpoint.batches[:-2] if judge(checkpoint, batch, mode).possible]
     options = ["--replan"] if mode == "replan" else []
     assert rewound.anabranch("rewind", "--to-batch", str(chance.choice(within)), *options, "--yes") == 0
 
@@ -132,7 +133,7 @@ def test_rewound_and_restarted_twice_it_ends_as_if_it_never_was(
     assert _latest(topics, rewound.sink) == expected
     assert len(expected) > 5
     assert _state(rewound) == _state(straight)
-    assert look(rewound.checkpoint).operators
+    assert read_checkpoint(LocalStorage(rewound.checkpoint)).operators
 
 
 def _latest(topics: KafkaAdmin, topic: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The contract of a storage, held by a directory and by its twin in memory."""
+"""The contract of a storage, kept by a directory and by its in-memory fake."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from anabranch.storage import rename as renaming
-from anabranch.storage.local import LocalStorage, Storage
+from anabranch.storage.base import MoveConflict, Storage
+from anabranch.storage.local import LocalStorage
 from anabranch.storage.memory import MemoryStorage
 
 Make = Callable[[dict[str, bytes]], Storage]
@@ -31,7 +32,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 FILES = {"metadata": b"id", "offsets/0": b"zero", "offsets/.0.crc": b"crc", "state/0/1/SSTs/7.sst": b"sst"}
 
 
-def test_it_lists_every_directory_with_the_names_in_it_and_measures_state(make: Make) -> None:
+def test_it_lists_every_directory_with_its_names_and_measures_state(make: Make) -> None:
     listing, unreadable = make(FILES).list()
     assert {directory: set(names) for directory, names in listing.items()} == {
         "": {"metadata"}, "offsets": {"0", ".0.crc"},
@@ -41,7 +42,20 @@ def test_it_lists_every_directory_with_the_names_in_it_and_measures_state(make: 
     assert unreadable == ()
 
 
-def test_it_tells_the_size_of_any_file_that_is_there(make: Make) -> None:
+def test_it_names_the_files_and_directories_in_one_directory(make: Make) -> None:
+    storage = make(FILES)
+    assert set(storage.names("")) == {"metadata", "offsets", "state"}
+    assert set(storage.names("offsets")) == {"0", ".0.crc"}
+    assert set(storage.names("state/0")) == {"1"}
+
+
+def test_a_directory_that_is_missing_or_a_file_has_no_names(make: Make) -> None:
+    storage = make(FILES)
+    for directory in ("commits", "state/9/9", "metadata", "metadata/0"):
+        assert list(storage.names(directory)) == []
+
+
+def test_it_tells_the_size_of_any_file_that_exists(make: Make) -> None:
     storage = make(FILES)
     assert [storage.size(path) for path in FILES] == [2, 4, 3, 3]
     assert storage.size("offsets/1") == storage.size("nowhere/1") == 0
@@ -73,7 +87,7 @@ def test_a_file_is_created_once(make: Make) -> None:
     assert not storage.holds("offsets/2")
 
 
-def test_a_move_takes_a_file_or_a_directory_and_writes_over_nothing(make: Make) -> None:
+def test_a_move_takes_a_file_or_a_directory_and_overwrites_nothing(make: Make) -> None:
     storage = make(FILES)
     storage.move("state", "_rewind/op/state")
     assert storage.read("_rewind/op/state/0/1/SSTs/7.sst", 9) == b"sst"
@@ -84,6 +98,50 @@ def test_a_move_takes_a_file_or_a_directory_and_writes_over_nothing(make: Make) 
         storage.move("metadata", "offsets/0")
     storage.sync(["offsets", "_rewind/op", "", "not/there"])
     assert storage.read("offsets/0", 9) == b"zero"
+
+
+MOVES = [(path, f"_rewind/op/{path}") for path in ("offsets/0", "offsets/.0.crc", "state")]
+
+
+def test_many_moves_are_done_and_those_that_were_done_before_are_skipped(make: Make) -> None:
+    storage = make(FILES)
+    storage.move(*MOVES[1])
+    for _ in range(2):
+        storage.move_all(MOVES, lambda _done, _total: None)
+        assert [storage.holds(source) for source, _ in MOVES] == [False, False, False]
+        assert storage.read("_rewind/op/offsets/0", 9) == b"zero"
+        assert storage.read("_rewind/op/offsets/.0.crc", 9) == b"crc"
+        assert storage.read("_rewind/op/state/0/1/SSTs/7.sst", 9) == b"sst"
+
+
+@pytest.mark.parametrize("conflict", ["neither exists", "both exist"])
+def test_a_move_whose_source_and_target_are_both_missing_or_both_there_is_a_conflict(make: Make, conflict: str) -> None:
+    move = ("offsets/0", "_rewind/op/offsets/0") if conflict == "both exist" else ("offsets/1", "_rewind/op/offsets/1")
+    storage = make({**FILES, "_rewind/op/offsets/0": b"another"})
+    with pytest.raises(MoveConflict) as found:
+        storage.move_all([("metadata", "_rewind/op/metadata"), move, ("state", "_rewind/op/state")], lambda _done, _total: None)
+    assert (found.value.source, found.value.target) == move
+    # Neither file was overwritten, and what follows was not begun.
+    assert storage.read("offsets/0", 9) == b"zero"
+    assert storage.read("_rewind/op/offsets/0", 9) == b"another"
+    assert storage.holds("state")
+
+
+def test_many_moves_report_their_progress_from_none_to_all(make: Make) -> None:
+    count = 2_500
+    files = {f"offsets/{number}": b"x" for number in range(count)}
+    seen: list[tuple[int, int]] = []
+    make(files).move_all([(path, f"_rewind/op/{path}") for path in files], lambda done, total: seen.append((done, total)))
+    assert (seen[0], seen[-1]) == ((0, count), (count, count))
+    assert seen == sorted(seen)
+    # In between too, but not for every file.
+    assert 2 < len(seen) < 100
+
+
+def test_no_moves_are_done_at_once(make: Make) -> None:
+    seen: list[tuple[int, int]] = []
+    make({}).move_all([], lambda done, total: seen.append((done, total)))
+    assert seen == [(0, 0)]
 
 
 def test_nothing_is_left_behind_by_a_creation(tmp_path: Path) -> None:

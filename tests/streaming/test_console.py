@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from anabranch.streaming.sinks.console import tables
+from anabranch.streaming.sinks.console import console_tables
 
 pytestmark = pytest.mark.spark
 
@@ -30,7 +30,7 @@ def columns() -> dict[str, Column]:
 def drawn(*batches: DataFrame) -> list[str]:
     """The table of each batch of one query."""
     printed: list[str] = []
-    write = tables(printed.append)
+    write = console_tables(printed.append)
     for number, batch in enumerate(batches):
         write(batch, number)
         head = f"-------------------------------------------\nBatch: {number}\n-------------------------------------------\n"

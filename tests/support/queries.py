@@ -12,7 +12,8 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from anabranch.checkpoint.reader import look
+from anabranch.checkpoint.reader import read_checkpoint
+from anabranch.storage.local import LocalStorage
 
 _STATE = "org.apache.spark.sql.execution.streaming.state"
 _MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
@@ -120,7 +121,7 @@ def settled(checkpoint: Path) -> Path:
     """A stopped query's stores are looked after until the next round of maintenance: files may still come and go."""
     seen: object = None
     deadline_s = monotonic() + 20
-    while monotonic() < deadline_s and seen != (now := look(checkpoint).listing):
+    while monotonic() < deadline_s and seen != (now := read_checkpoint(LocalStorage(checkpoint)).listing):
         seen = now
         sleep(0.7)
     return checkpoint

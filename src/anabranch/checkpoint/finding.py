@@ -23,4 +23,5 @@ class Finding:
         return "; ".join(self.reason.remedies)
 
     def as_json(self) -> dict[str, Any]:
-        return {"file": self.file, **self.reason.as_json(), "remedy": self.remedy}
+        about = self.reason.as_json()
+        return {"code": self.code, "file": self.file, "what": about["text"], "remedy": self.remedy, "params": about["params"]}

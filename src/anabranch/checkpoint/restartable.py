@@ -10,8 +10,10 @@ from dataclasses import dataclass
 
 from anabranch.checkpoint import messages
 from anabranch.checkpoint.checkpoint import Checkpoint, Operator
+from anabranch.checkpoint.files import StoreFiles
 from anabranch.checkpoint.offsets import RetainedOffsets, not_retained, start_of
 from anabranch.checkpoint.sources import log_offset
+from anabranch.checkpoint.state import Trouble
 from anabranch.errors import Reason
 
 
@@ -130,14 +132,21 @@ def _state(checkpoint: Checkpoint, batch: int) -> Iterator[Reason]:
     for operator in checkpoint.operators:
         yield from _metadata(checkpoint, operator, batch)
         missing = checkpoint.missing_stores(operator)
-        troubles = [(store, checkpoint.state_trouble(store, batch)) for store in operator.stores]
-        broken = [
-            *(messages.STORE_MISSING(operator=operator.id, partition=partition, store=name) for partition, name in missing),
-            *(messages.IN_STORE(store=store.label, what=trouble.what) for store, trouble in troubles if trouble is not None),
-        ]
-        if broken:
-            more = [messages.MORE_STORES(count=len(broken) - 1)] if len(broken) > 1 else []
-            yield messages.STATE_NOT_LOADABLE(version=batch, what=[broken[0], *more])
+        troubles = [(store, trouble) for store in operator.stores if (trouble := checkpoint.state_trouble(store, batch))]
+        # Only the first is described: a number that is garbage could make a hundred thousand of them.
+        if missing or troubles:
+            count = len(missing) + len(troubles)
+            more = [messages.MORE_STORES(count=count - 1)] if count > 1 else []
+            first = _missing(operator, *missing[0]) if missing else _trouble(*troubles[0])
+            yield messages.STATE_NOT_LOADABLE(version=batch, what=[first, *more])
+
+
+def _missing(operator: Operator, partition: int, store: str) -> Reason:
+    return messages.STORE_MISSING(operator=operator.id, partition=partition, store=store)
+
+
+def _trouble(store: StoreFiles, trouble: Trouble) -> Reason:
+    return messages.IN_STORE(store=store.label, what=trouble.what)
 
 
 def _source(checkpoint: Checkpoint, batch: int, held: RetainedOffsets | None) -> Iterator[Reason]:
