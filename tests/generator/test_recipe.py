@@ -49,7 +49,7 @@ def test_a_number_above_one_is_rejected_with_the_percentage_that_was_probably_me
         (lambda: Recipe(late=-0.1), "share-out-of-range"),
         (lambda: Recipe(bad=float("nan")), "share-out-of-range"),
         (lambda: Recipe(seed=-1), "seed-negative"),
-        (lambda: Recipe(start=datetime(2025, 9, 4)), "start-without-zone"),
+        (lambda: Recipe(start=datetime(2025, 9, 4)), "start-without-zone"),  # noqa: DTZ001
         (lambda: Recipe(start=datetime(1970, 1, 1, tzinfo=UTC)), "start-out-of-range"),
         (lambda: Recipe(spacing_s=0), "spacing-out-of-range"),
         (lambda: Recipe(spacing_s=float("nan")), "spacing-out-of-range"),

@@ -78,11 +78,14 @@ def test_another_process_with_the_same_id_is_not_the_broker(project: Project) ->
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"mark": 5}', '{"mark": {"pid": "x"}}'])
-def test_a_damaged_broker_file_means_that_no_broker_is_running(project: Project, content: str) -> None:
+def test_a_damaged_broker_file_is_named_and_not_overwritten(project: Project, content: str) -> None:
     home = project.directory / ".anabranch" / "broker"
     home.mkdir(parents=True)
     (home / "broker.json").write_text(content)
-    assert project("broker", "status").returncode == 1
+    for command in ("status", "start"):
+        done = project("broker", command)
+        assert (done.returncode, "[file-damaged]" in done.stderr) == (1, True), done.stderr
+    assert (home / "broker.json").read_text() == content
 
 
 def test_a_port_in_use_is_an_error_with_the_process_that_uses_it(project: Project) -> None:

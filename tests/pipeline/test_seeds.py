@@ -64,13 +64,14 @@ def test_seed_001_windows_are_counted_and_corrected_batch_by_batch(seed: Project
     assert _batch(running, 5) == [_window("07:20", "07:30", 2), _window("07:30", "07:40", 1)]
     assert _batch(running, 6) == []
     refused = seed("rewind", "visits-windows", "--to-batch", "5", "--yes")
-    assert (refused.returncode, "visits-windows runs" in refused.stderr) == (3, True)
+    assert (refused.returncode, "refused[pipeline-runs]" in refused.stderr) == (3, True)
     seed.ok("stop", "visits-windows")
     assert running.await_end() == 0
 
     # Steps 7 to 9.
-    plan = seed.ok("rewind", "visits-windows", "--to-batch", "5", "--yes")
-    assert "the console has nothing to take back; the batches print again" in plan
+    plan = json.loads(seed.ok("rewind", "visits-windows", "--to-batch", "5", "--yes", "--json"))
+    sink = plan["change"]["sink"]
+    assert (sink["action"], sink["effect"]["code"]) == ("leave", "console-prints-again")
     again = seed.start("run", "visits-windows")
     assert _batch(again, 5) == [_window("07:20", "07:30", 2), _window("07:30", "07:40", 1)]
     assert _batch(again, 6) == []
@@ -83,7 +84,7 @@ def _visits(*times: str) -> str:
 
 
 def _counted(start: str, end: str, count: int) -> str:
-    """In Paris, as the text has it; `Z` by default is seen in test_reprocess.py."""
+    """In Paris, as the text has it; UTC, the default, is in tests/reprocess/test_command.py."""
     return f'{{"window":{{"start":"2025-09-04T{start}:00.000+02:00","end":"2025-09-04T{end}:00.000+02:00"}},"count":{count}}}'
 
 
@@ -109,8 +110,13 @@ def test_seed_002_closed_windows_reach_the_topic_and_every_record_the_lake(seed:
     _reprocess_beside_the_stream(seed, running, counts)
     seed.ok("stop", "visits-lake", "visits-counter")
     assert running.await_end() == 0
-    taken_back = seed.ok("rewind", "visits-counter", "--to-batch", "0", "--dry-run")
-    assert "(2 keys; corrected since: 1, which they write over: reprocess again afterwards)" in taken_back
+    plan = json.loads(seed.ok("rewind", "visits-counter", "--to-batch", "0", "--dry-run", "--json"))
+    effect = plan["change"]["sink"]["effect"]
+    assert (effect["code"], effect["params"]["topic"]) == ("topic-emits-again", "visits_counter")
+    assert [(one["code"], one["params"]["keys"]) for one in effect["params"]["about"]] == [
+        ("topic-keys", 2),
+        ("topic-overwrites-corrected", 1),
+    ]
 
     # The two late ones are in the lake, and in no window of the stream.
     records = [json.loads(line) for line in seed.ok("consume", "visits_counter", "--json").splitlines()]
@@ -145,7 +151,7 @@ def _reprocess_beside_the_stream(seed: Project, running: Running, counts: Runnin
     ]
     reprocessing = seed.start("reprocess", "visits-counter", *window, "--yes")
     reprocessing.await_line("Recomputing windows")
-    # Batches go on meanwhile: of another window, so the plan's ground does not move.
+    # Batches continue meanwhile: of another window, so the plan does not become stale.
     _send(seed, _visits("08:05"))
     running.await_line(r"visits-lake: running .*batch 6 .*lag 0")
     assert reprocessing.await_end() == 0, reprocessing.err
@@ -161,7 +167,7 @@ def _reprocess_beside_the_stream(seed: Project, running: Running, counts: Runnin
         "anabranch-operation": operation["id"],
     }
     finished = seed("resume", operation["id"], "--yes")
-    assert (finished.returncode, "nothing to resume" in finished.stderr) == (3, True)
+    assert (finished.returncode, "refused[nothing-to-resume]" in finished.stderr) == (3, True)
 
     # Killed before its receipt: resumed, the topic's latest result is right.
     receipt = seed.directory / ".anabranch" / "operations" / operation["id"] / "receipt.json"
@@ -173,8 +179,8 @@ def _reprocess_beside_the_stream(seed: Project, running: Running, counts: Runnin
     # The stream was not touched: both pipelines still run, on the batches they had.
     assert running.process.poll() is None
     not_closed = seed("reprocess", "visits-counter", "--from", "2025-09-04T08:00", "--to", "2025-09-04T08:10", "--yes")
-    assert not_closed.returncode == 3
-    assert "are not closed: the watermark of visits-counter is at 2025-09-04T05:58:00Z" in not_closed.stderr
+    assert (not_closed.returncode, "refused[windows-open]" in not_closed.stderr) == (3, True)
+    assert "2025-09-04T05:58:00Z" in not_closed.stderr
 
 
 def _following(project: Project, running: Running, topic: str) -> Running:

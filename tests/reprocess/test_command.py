@@ -1,4 +1,4 @@
-"""Reprocess on the real broker: what it refuses, whether the ground moved while a person thought, killed while it sends."""
+"""Reprocess on the real broker: what it refuses, a plan that becomes stale while a person thinks, a kill while it sends."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.records import GroupProducer, Received, latest_by_key, read_records
+from anabranch.reprocess.messages import NEWER_RESULT
 from tests.support.harness import Project
 
 pytestmark = pytest.mark.kafka
@@ -30,10 +32,10 @@ class Results:
     """A topic of results, seen and written from outside."""
 
     def __init__(self, kafka: Mapping[str, str], name: str) -> None:
-        self.name, self._kafka, self._topics = name, kafka, KafkaAdmin(kafka)
+        self.name, self._kafka, self._admin = name, kafka, KafkaAdmin(kafka)
 
     def all(self) -> list[Received]:
-        return list(read_records(self._topics, self.name, follow=False))
+        return list(read_records(self._admin, self.name, follow=False))
 
     def send(self, key: str, value: str) -> None:
         GroupProducer(self._kafka, self.name).send([(key.encode(), value.encode())])
@@ -73,7 +75,7 @@ def project(
     visits = [_visit("07:00"), _visit("07:01"), _visit("07:02"), *many, _visit("09:00")]
     project.ok("produce", source, "--partition", "0", text="\n".join(visits))
     project.ok("run", *sinks, "--until-caught-up")
-    _make_bad_by_yesterdays_rules(project.directory / ".anabranch" / "lake" / "visits", offset=2)
+    _make_bad_by_earlier_rules(project.directory / ".anabranch" / "lake" / "visits", offset=2)
     yield project
     project.end()
 
@@ -82,74 +84,94 @@ def _visit(time: str, browser: str = "Firefox") -> str:
     return json.dumps({"visit_id": 1, "event_time": f"2025-09-04T{time}:00Z", "browser": browser})
 
 
-def _make_bad_by_yesterdays_rules(lake: Path, offset: int) -> None:
+def _make_bad_by_earlier_rules(lake: Path, offset: int) -> None:
     """The row as an older decoder might have left it: with a problem, without a time, and so in no hour."""
     table = DeltaTable(lake)
     rows = table.to_pyarrow_dataset().to_table()
     row = rows.filter(pa.compute.field("offset") == offset).to_pylist()[0]
     unknown = dict.fromkeys(("event_time", "year", "month", "day", "hour"))
     table.delete(f"`offset` = {offset}")
-    bad = pa.Table.from_pylist([{**row, **unknown, "problem": "a rule of yesterday"}], rows.schema)
+    bad = pa.Table.from_pylist([{**row, **unknown, "problem": "an earlier rule"}], rows.schema)
     write_deltalake(table, bad, mode="append")
 
 
+NINE = ("--from", "2025-09-04T09:00Z", "--to", "2025-09-04T09:01Z")
+
+
 @pytest.mark.parametrize(
-    ("arguments", "environment", "fact"),
+    ("arguments", "environment", "code", "params"),
     [
-        (("visits-log", *SEVEN), {}, "visits-log has no windows that could be recomputed"),
-        (("visits-sessions", *SEVEN), {}, "visits-sessions has no windows that could be recomputed"),
-        (("browsers-stateless", *SEVEN), {}, "browsers-stateless counts within each batch"),
-        (("visits-windows", *SEVEN), {}, "visits-windows is sent to no topic whose results could be corrected"),
-        (("visits-counter", *SEVEN, "--topic", "another"), {}, "visits-counter has never run: there is nothing to correct"),
-        (
-            ("visits-counter", "--from", "2025-09-04T09:00Z", "--to", "2025-09-04T09:01Z"),
-            {},
-            "windows up to 2025-09-04T09:10:00Z are not closed: the watermark of visits-counter is at 2025-09-04T08:50:00Z."
-            " The stream itself will still give them.\n"
-            "  -> they are closed when it has read an event at 2025-09-04T09:20:00Z or later",
-        ),
-        (("visits-counter", "--from", "2025-09-04T07:10", "--to", "2025-09-04T07:00"), {}, "is empty"),
-        (("visits-counter", "--from", "2025-09-04T07:00", "--to", "2025-09-04T07:00"), {}, "is empty"),
+        (("visits-log", *SEVEN), {}, "no-windows", {"pipeline": "visits-log"}),
+        (("visits-sessions", *SEVEN), {}, "no-windows", {"pipeline": "visits-sessions"}),
+        (("browsers-stateless", *SEVEN), {}, "counts-per-batch", {"pipeline": "browsers-stateless"}),
+        (("visits-windows", *SEVEN), {}, "no-result-topic", {"pipeline": "visits-windows"}),
+        (("visits-counter", *SEVEN, "--topic", "another"), {}, "never-ran", {"pipeline": "visits-counter"}),
+        (("visits-counter", *NINE), {}, "windows-open", {"end": "2025-09-04T09:10:00Z", "watermark": "2025-09-04T08:50:00Z"}),
+        (("visits-counter", "--from", "2025-09-04T07:10", "--to", "2025-09-04T07:00"), {}, "empty-range", {}),
+        (("visits-counter", "--from", "2025-09-04T07:00", "--to", "2025-09-04T07:00"), {}, "empty-range", {}),
         (
             ("visits-counter", "--from", "2025-03-30T02:30", "--to", "2025-03-30T04:00"),
             {"ANABRANCH_TIMEZONE": "Europe/Paris"},
-            "2025-03-30T02:30 does not exist in Europe/Paris",
+            "time-nonexistent",
+            {"text": "2025-03-30T02:30", "zone": "Europe/Paris"},
         ),
-        # Where the lake's run would go on has not read anything yet.
+        # The checkpoint that the lake's run would resume on has not read anything yet.
         (
             ("visits-counter", *SEVEN),
             {"ANABRANCH_PIPELINES": '{"visits-lake": {"checkpoint": "elsewhere"}}'},
-            f"the lake has not yet got what visits-counter has already read: {BROWSERS + 4:,} records of partition 0",
+            "lake-behind",
+            {"pipeline": "visits-counter"},
         ),
     ],
 )
 def test_what_would_do_harm_is_refused_and_nothing_is_changed(
-    project: Project, counts: Results, arguments: tuple[str, ...], environment: dict[str, str], fact: str
+    project: Project,
+    counts: Results,
+    arguments: tuple[str, ...],
+    environment: dict[str, str],
+    code: str,
+    params: dict[str, object],
 ) -> None:
     before = counts.all()
-    refused = project("reprocess", *arguments, "--yes", **environment)
-    assert refused.returncode == 3, refused.stderr
-    assert fact in refused.stderr
-    assert refused.stdout == ""
+    error = _refused(project, code, *arguments, **environment)
+    assert params.items() <= error["params"].items()
     assert counts.all() == before
     assert not (project.directory / ".anabranch" / "operations").exists()
 
 
+def _refused(project: Project, code: str, *arguments: str, **environment: str) -> dict[str, Any]:
+    """The refusal as --json has it: no plan is shown beside it."""
+    refused = project("reprocess", *arguments, "--yes", "--json", **environment)
+    assert (refused.returncode, f"refused[{code}]" in refused.stderr) == (3, True), refused.stderr
+    (error,) = json.loads(refused.stdout).values()
+    assert (error["code"], error["exit_code"]) == (code, 3)
+    return dict(error)
+
+
+def test_open_windows_are_refused_with_the_event_that_closes_them(project: Project) -> None:
+    when = _refused(project, "windows-open", "visits-counter", *NINE)["params"]["when"]
+    assert (when["code"], when["params"]) == ("closes-with-event", {"time": "2025-09-04T09:20:00Z"})
+
+
+def test_a_lake_that_is_behind_is_refused_with_what_it_lacks(project: Project) -> None:
+    elsewhere = {"ANABRANCH_PIPELINES": '{"visits-lake": {"checkpoint": "elsewhere"}}'}
+    (missing,) = _refused(project, "lake-behind", "visits-counter", *SEVEN, **elsewhere)["params"]["missing"]
+    assert (missing["code"], missing["params"]) == ("records-of-partition", {"count": BROWSERS + 4, "partition": 0})
+
+
 @pytest.mark.parametrize(
-    ("arguments", "fact"),
+    ("arguments", "code"),
     [
-        (("visits-counter", *SEVEN), "without a terminal nobody can be asked"),
-        (("visits-counter", *SEVEN, "--yes", "--dry-run"), "contradict each other"),
-        (("visits-countr", *SEVEN, "--yes"), "did you mean visits-counter?"),
-        (("visits-counter", "--from", "seven", "--to", "eight", "--yes"), "'seven' is not a time"),
-        (("visits-counter", "--from", "2025-09-04T07:00", "--yes"), "--to"),
+        (("visits-counter", *SEVEN), "usage[cannot-prompt]"),
+        (("visits-counter", *SEVEN, "--yes", "--dry-run"), "usage[contradiction]"),
+        (("visits-countr", *SEVEN, "--yes"), "usage[unknown-pipeline]"),
+        (("visits-counter", "--from", "seven", "--to", "eight", "--yes"), "usage[time-malformed]"),
+        (("visits-counter", "--from", "2025-09-04T07:00", "--yes"), "Usage: anabranch reprocess"),
     ],
 )
-def test_a_reprocess_that_is_not_asked_for_rightly_is_a_usage_error(
-    project: Project, arguments: tuple[str, ...], fact: str
-) -> None:
+def test_a_malformed_reprocess_is_a_usage_error(project: Project, arguments: tuple[str, ...], code: str) -> None:
     wrong = project("reprocess", *arguments)
-    assert (wrong.returncode, fact in wrong.stderr) == (2, True), wrong.stderr
+    assert (wrong.returncode, code in wrong.stderr) == (2, True), wrong.stderr
 
 
 @pytest.mark.usefixtures("project")
@@ -158,12 +180,12 @@ def test_without_a_zone_of_the_project_results_are_written_in_utc(counts: Result
     assert first.value == b'{"window":{"start":"2025-09-04T07:00:00.000Z","end":"2025-09-04T07:10:00.000Z"},"count":3}'
 
 
-def test_a_newer_result_that_comes_while_a_person_thinks_is_not_overwritten(project: Project, counts: Results) -> None:
+def test_a_newer_result_that_arrives_while_a_person_thinks_is_not_overwritten(project: Project, counts: Results) -> None:
     terminal, stdin = os.openpty()
     asked = project.start("reprocess", "visits-counter", *SEVEN, stdin=stdin)
     os.close(stdin)
-    # The record with the stale problem counts: it is good by today's rules.
-    asked.await_line(r"2025-09-04T07:00:00.000Z  3 \(as it is\)")
+    # The record with the outdated problem counts: it is good by today's rules.
+    asked.await_line(r"2025-09-04T07:00:00.000Z  3 \(unchanged\)")
     asked.await_line("the running query is not touched")
     assert [line for line in asked.err if line.startswith("Recomputing")] == [
         f"Recomputing windows from the lake: 0 of 1, 0 of {BROWSERS + 2:,} rows",
@@ -175,14 +197,16 @@ def test_a_newer_result_that_comes_while_a_person_thinks_is_not_overwritten(proj
     assert asked.await_end() == 3
     os.close(terminal)
     said = "\n".join(asked.err)
-    assert f"nothing is sent: {SEVEN_KEY} has a newer result, from elsewhere" in said
+    assert "refused[inputs-stale]" in said
+    assert NEWER_RESULT(key=SEVEN_KEY, origin="elsewhere").text in said
     assert counts.all() == before
     (refused,) = json.loads(project.ok("operations", "--json"))
     assert refused["receipt"]["outcome"] == "refused"
-    assert "there is nothing to resume" in project("resume", refused["id"], "--yes").stderr
+    resumed = project("resume", refused["id"], "--yes")
+    assert (resumed.returncode, "refused[nothing-to-resume]" in resumed.stderr) == (3, True)
 
 
-def test_killed_while_it_sends_it_is_resumed_and_the_latest_result_of_each_key_is_right(
+def test_a_reprocess_killed_while_it_sends_is_resumed_and_the_latest_result_of_each_key_is_right(
     project: Project, browsers: Results
 ) -> None:
     right = {key: record.value for key, record in latest_by_key(browsers.all()).items() if "T07:20" in key}
@@ -196,11 +220,11 @@ def test_killed_while_it_sends_it_is_resumed_and_the_latest_result_of_each_key_i
 
     operation = json.loads(project.ok("operations", "--json"))[0]
     assert (operation["receipt"], len(operation["plan"]["changes"])) == (None, BROWSERS)
-    assert "not finished" in project.ok("operations")
+    assert operation["state"] == "not finished"
     sent = [record for record in browsers.all() if record.header("anabranch-operation") == operation["id"]]
     assert 0 < len(sent) < BROWSERS
 
-    # Meanwhile the stream gives a result of another window: that is none of its business.
+    # Meanwhile the stream emits a result of another window, which the plan does not depend on.
     browsers.send('{"window_start":"2025-09-04T09:00:00.000Z","browser":"Firefox"}', '{"count":2}')
     assert "999 -> 1" in project.ok("resume", operation["id"], "--dry-run")
     resumed = project("resume", operation["id"], "--yes")

@@ -1,4 +1,4 @@
-"""Kafka goes away and comes back under a running query; records vanish behind a stopped one."""
+"""Kafka becomes unreachable and returns under a running query; records expire behind a stopped one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import signal
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from anabranch.checkpoint.messages import OFFSETS_EXPIRED, TOPIC_RECREATED
 from tests.support.harness import Project
 
 pytestmark = pytest.mark.crash
@@ -42,16 +44,17 @@ def _visits(lines: list[str]) -> Counter[str]:
     return Counter(line.split("visit_id='")[1].split("'")[0] for line in lines if "Printing visit=" in line)
 
 
-def _broker_pid(project: Project) -> int:
-    return int(json.loads(project.ok("broker", "status", "--json"))["pid"])
+def _broker(project: Project) -> dict[str, Any]:
+    return dict(json.loads(project.ok("broker", "status", "--json")))
 
 
-def test_a_running_query_waits_while_kafka_is_away_and_goes_on_when_it_is_back(project: Project) -> None:
+def test_a_running_query_waits_while_kafka_is_unreachable_and_resumes_when_it_answers(project: Project) -> None:
     _send(project, 1, 2)
     running = project.start("run", "visits-log", "--trigger", "200ms")
     running.await_line("visit_id='2'")
-    os.kill(_broker_pid(project), signal.SIGKILL)
-    assert "does not answer" in running.await_line("waiting")
+    broker = _broker(project)
+    os.kill(broker["pid"], signal.SIGKILL)
+    assert broker["address"] in running.await_line("visits-log: waiting")
 
     project.ok("broker", "start")
     _send(project, 3)
@@ -62,23 +65,24 @@ def test_a_running_query_waits_while_kafka_is_away_and_goes_on_when_it_is_back(p
     assert _visits(running.out) == {"1": 1, "2": 1, "3": 1}
 
 
-def test_offsets_that_kafka_no_longer_has_stop_the_run_and_nothing_is_skipped(project: Project) -> None:
+def test_a_run_whose_offsets_kafka_no_longer_retains_is_refused_and_nothing_is_skipped(project: Project) -> None:
     _send(project, 1, 2, 3)
     project.ok("run", "visits-log", "--until-caught-up")
     _send(project, 4, 5, 6)
-    address = json.loads(project.ok("broker", "status", "--json"))["address"]
-    admin = AdminClient({"bootstrap.servers": address, "log_level": "0"})
+    admin = AdminClient({"bootstrap.servers": _broker(project)["address"], "log_level": "0"})
     for future in admin.delete_records([TopicPartition("visits", 0, 5)]).values():
         future.result()
 
+    checkpoint = project.directory / ".anabranch" / "checkpoints" / "visits-log" / "console"
+    before = sorted(checkpoint.rglob("*"))
     refused = project("run", "visits-log")
-    assert refused.returncode == 3
-    assert "visits partition 0: offsets 3 to 4 are no longer in Kafka" in refused.stderr
-    assert "nothing was skipped" in refused.stderr
+    assert (refused.returncode, "refused[offsets-lost]" in refused.stderr) == (3, True), refused.stderr
+    assert OFFSETS_EXPIRED(topic="visits", partition=0, first=3, last=4).text in refused.stderr
+    assert (refused.stdout, sorted(checkpoint.rglob("*"))) == ("", before)
 
     # The same name, another topic: its id tells.
     project.ok("topics", "delete", "visits", "--yes")
     project.ok("topics", "create", "visits", "--partitions", "1")
     refused = project("run", "visits-log")
-    assert refused.returncode == 3
-    assert "visits was deleted and made again" in refused.stderr
+    assert (refused.returncode, "refused[checkpoint-differs]" in refused.stderr) == (3, True), refused.stderr
+    assert TOPIC_RECREATED(topic="visits").text in refused.stderr

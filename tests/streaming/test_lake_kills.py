@@ -29,7 +29,7 @@ def project(make_project: Callable[[str], Project]) -> Iterator[Project]:
     project.ok("broker", "stop")
 
 
-def test_killed_at_random_moments_the_lake_has_every_offset_exactly_once(project: Project) -> None:
+def test_the_lake_has_every_offset_exactly_once_after_kills_at_random_moments(project: Project) -> None:
     chance = random.Random(20250904)
     sending = project.start("generate", "--rate", "100", "--bad", "5%")
     until_s = monotonic() + KILLING_S

@@ -1,4 +1,4 @@
-"""What users rely on in several pipelines at once: the future guard, sinks of their own, one stopped while others run."""
+"""What users rely on in several pipelines at once: the future guard, a checkpoint a sink, one stopped while others run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from anabranch.checkpoint.messages import OTHER_DURATION
 from tests.support.harness import Project
 
 pytestmark = pytest.mark.kafka
@@ -33,15 +34,15 @@ def _counts(project: Project, topic: str) -> dict[str, int]:
 def test_one_event_from_the_future_loses_no_good_one(project: Project, topic: str) -> None:
     results = f"{topic}-results"
     project.ok("produce", topic, "--partition", "0", text=_visits("2025-09-04T07:00"))
-    project.ok("run", "visits-windows", "--until-caught-up", "--to", "topic", results)
+    project.ok("run", "visits-windows", "--until-caught-up", "--to", f"topic:{results}")
     project.ok("produce", topic, "--partition", "0", text=_visits("2036-01-01T00:00"))
-    project.ok("run", "visits-windows", "--until-caught-up", "--to", "topic", results)
+    project.ok("run", "visits-windows", "--until-caught-up", "--to", f"topic:{results}")
     project.ok("produce", topic, "--partition", "0", text=_visits("2025-09-04T07:01", "2025-09-04T07:12"))
-    project.ok("run", "visits-windows", "--until-caught-up", "--to", "topic", results)
+    project.ok("run", "visits-windows", "--until-caught-up", "--to", f"topic:{results}")
     assert _counts(project, results) == {"07:00": 2, "07:10": 1}
     status = {(one["name"], one["sink"]): one for one in json.loads(project.ok("status", "--json"))["pipelines"]}
     assert status["visits-windows", f"topic-{results}"]["problems"] == 1
-    # A sink of its own has a checkpoint of its own: the console was never looked at.
+    # Each sink has a checkpoint of its own: the console's never ran.
     assert status["visits-windows", "console"]["last_batch"] is None
 
 
@@ -60,11 +61,12 @@ def test_one_pipeline_is_stopped_and_started_again_while_another_runs(project: P
     assert both.await_end() == 0
 
 
-def test_another_window_or_delay_on_an_old_checkpoint_is_refused(project: Project) -> None:
+def test_another_window_or_watermark_on_an_old_checkpoint_is_refused(project: Project) -> None:
     toml = (project.directory / "anabranch.toml").read_text().split("[spark]")[0]
     project.ok("run", "visits-windows", "--until-caught-up")
-    for change in ('window = "5m"', 'watermark = "1m"'):
-        project.configure(toml.replace("[pipelines.visits-windows]\n", f"[pipelines.visits-windows]\n{change}\n"))
+    for what, now, before in (("window", "5m", "10m"), ("watermark", "1m", "20m")):
+        changed = f'[pipelines.visits-windows]\n{what} = "{now}"\n'
+        project.configure(toml.replace("[pipelines.visits-windows]\n", changed))
         refused = project("run", "visits-windows", "--until-caught-up")
-        assert refused.returncode == 3
-        assert "the checkpoint's state was made with" in refused.stderr
+        assert (refused.returncode, "refused[checkpoint-differs]" in refused.stderr) == (3, True), refused.stderr
+        assert OTHER_DURATION(what=what, now=now, before=before).text in refused.stderr

@@ -20,10 +20,12 @@ from anabranch.errors import Reason
 
 def findings(checkpoint: Checkpoint, batches: Collection[int] | None = None) -> list[Finding]:
     """`batches`: those whose texts and state are read; None: all."""
+    if checkpoint.fence is not None or checkpoint.journals:
+        # Whatever else looks wrong is an operation half done: to act on it would break its resume.
+        return [*_unfinished(checkpoint), *_unreadable(checkpoint)]
     # A commit without offsets is read as well.
     wanted = sorted({*checkpoint.batches, *checkpoint.commits.sizes} if batches is None else batches)
     found = [
-        *_unfinished(checkpoint),
         *_unreadable(checkpoint),
         *_query_id(checkpoint),
         *_logs(checkpoint, wanted),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from anabranch.text.exceptions import summary_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
-    from anabranch.pipeline.definition import Pipeline
+# Rows for people from a state value that holds many keys.
+Unpack = Callable[[Any], Iterable[Mapping[str, Any]]]
 
 
 def check_batch_has_state(checkpoint: Checkpoint, batch: int | None) -> int:
@@ -34,13 +35,13 @@ def check_batch_has_state(checkpoint: Checkpoint, batch: int | None) -> int:
 
 
 def state_rows(
-    spark: SparkSession, checkpoint: str, pipeline: Pipeline | None, batch: int, log_file: str
+    spark: SparkSession, checkpoint: str, unpack: Unpack | None, batch: int, log_file: str
 ) -> Iterator[Mapping[str, Any]]:
-    """The state as rows for people: one for each key, or as the pipeline unpacks its own."""
+    """The state as rows for people: one for each key, or as its pipeline unpacks it."""
     try:
         for entry in read_state(spark, checkpoint, batch):
-            if pipeline is not None and pipeline.unpack_state is not None:
-                yield from pipeline.unpack_state(entry.value)
+            if unpack is not None:
+                yield from unpack(entry.value)
             else:
                 yield asdict(entry)
     except Exception as error:

@@ -78,7 +78,7 @@ def _write_state(
     try:
         with cli.busy(f"Reading the state after batch {wanted}"):
             # One more than is shown tells whether there are more.
-            every = state_rows(session.spark, str(ref.location), ref.pipeline, wanted, str(log_file))
+            every = state_rows(session.spark, str(ref.location), ref.unpack_state, wanted, str(log_file))
             rows = list(islice(every, limit + 1))
     finally:
         session.end()

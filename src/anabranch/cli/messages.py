@@ -14,7 +14,7 @@ DELETE_NEEDS_YES = misuse(
 )
 SETTING_MALFORMED = misuse("setting-malformed", "--set {setting!r} is not KEY=VALUE", "--set spark.sql.shuffle.partitions=4")
 NO_SUCH_PARTITION = misuse("no-such-partition", "{topic} has partitions 0 to {last}, there is no partition {partition}")
-FILE_UNREADABLE = misuse("input-unreadable", "{file} cannot be read: {reason}")
+INPUT_UNREADABLE = misuse("input-unreadable", "{file} cannot be read: {reason}")
 NO_KEY_FIELD = misuse("no-key-field", "line {line} has no field {field!r}; {sent:#record} were sent before its group")
 SYSTEM_REFUSED = failure(
     "system-refused",

@@ -62,7 +62,7 @@ def _groups(files: list[Path]) -> Iterator[list[bytes]]:
         try:
             descriptor = os.open(file, os.O_RDONLY)
         except OSError as error:
-            raise messages.FILE_UNREADABLE(file=str(file), reason=error.strerror) from None
+            raise messages.INPUT_UNREADABLE(file=str(file), reason=error.strerror) from None
         try:
             yield from lines_of(descriptor)
         finally:

@@ -40,6 +40,7 @@ def _row(one: PipelineStatus) -> tuple[str, ...]:
     if one.operation is not None and one.running is None:
         state = f"stopped, {one.operation} not finished"
     lag = "?" if one.lag is None else " ".join(f"{partition}:{count:,}" for partition, count in one.lag.items())
-    batch = "-" if one.last_batch is None else str(one.last_batch)
+    unknown = "?" if one.operation is not None else "-"
+    batch = unknown if one.last_batch is None else str(one.last_batch)
     counts = ("?" if count is None else f"{count:,}" for count in (one.records, one.problems))
-    return (one.name, one.sink, state, batch, one.watermark or "-", lag, *counts)
+    return (one.name, one.sink, state, batch, one.watermark or unknown, lag, *counts)

@@ -12,38 +12,16 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 from uuid import uuid4
 
-from anabranch.errors import AnabranchError, Reason
+from anabranch.errors import AnabranchError
 from anabranch.operations import messages
+from anabranch.operations.receipt import Outcome, Receipt
 from anabranch.storage.codec import Format, parse
 from anabranch.storage.files import read_text, write_whole
 from anabranch.text.suggest import did_you_mean
 
 P = TypeVar("P")
 Kind = Literal["rewind", "undo", "reprocess"]
-Outcome = Literal["done", "refused", "undone", "rolled back"]
 _BEGUN = "%Y%m%dT%H%M%S"
-
-
-@dataclass(frozen=True)
-class Check:
-    """What must hold after an operation, and whether it does."""
-
-    what: Reason
-    holds: bool
-
-
-@dataclass(frozen=True)
-class Receipt:
-    at: str
-    outcome: Outcome
-    # Of a rewind or undo: how many files were moved, and what was verified afterwards.
-    files: int | None = None
-    verified: tuple[Check, ...] = ()
-    # Of a reprocess: results acknowledged, of how many planned.
-    acknowledged: int | None = None
-    planned: int | None = None
-    # The operation that undid it.
-    by: str | None = None
 
 
 RECEIPT = Format("receipt", 1, Receipt)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from anabranch.checkpoint.messages import ONE_CHECKPOINT
 from anabranch.checkpoint.offsets import RetainedOffsets
@@ -20,6 +21,10 @@ class CheckpointRef:
     location: CheckpointLocation
     # As it was sent to the sink whose checkpoint this is. None: named by its path, so nothing is known of it.
     pipeline: Pipeline | None
+
+    @property
+    def unpack_state(self) -> Callable[[Any], Iterable[Mapping[str, Any]]] | None:
+        return self.pipeline.unpack_state if self.pipeline else None
 
     @property
     def name(self) -> str:

@@ -18,6 +18,7 @@ from anabranch.checkpoint.baseline import BASELINE
 from anabranch.checkpoint.batch_history import BatchRecord, append_batch, append_rewind, append_undo
 from anabranch.checkpoint.lease import LEASE
 from anabranch.errors import Reason
+from anabranch.kafka.embedded.broker import BROKER
 from anabranch.pipeline.catalog import PIPELINES
 from anabranch.project import messages, old_plans
 from anabranch.project.project import Project
@@ -47,7 +48,7 @@ def migrate(project: Project) -> Reason | None:
     locations = [location for pipeline in PIPELINES for location in project.checkpoints(pipeline)]
     for location in locations:
         _check_lease(location)
-    moved = [*_checkpoint_files(project, locations), *_operation_files(project)]
+    moved = [*_checkpoint_files(project, locations), *_operation_files(project), *_broker_file(project)]
     try:
         write_whole(mark, PROJECT.encode(ProjectMark(anabranch.__version__)))
     except PermissionError:
@@ -102,11 +103,23 @@ def _operation_files(project: Project) -> Iterator[Path]:
             path = directory / name
             found = _object(path)
             if found is not None and "format" not in found:
-                copy = _aside(project, path)
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(path, copy)
-                write_whole(path, json.dumps(rewritten(found), indent=2))
-                yield copy
+                yield _rewrite(project, path, rewritten(found))
+
+
+def _broker_file(project: Project) -> Iterator[Path]:
+    path = project.broker_dir / "broker.json"
+    found = _object(path)
+    if found is not None and "format" not in found:
+        yield _rewrite(project, path, {**BROKER.head, **found})
+
+
+def _rewrite(project: Project, path: Path, content: dict[str, Any]) -> Path:
+    """In its place; the original is copied aside first."""
+    copy = _aside(project, path)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(path, copy)
+    write_whole(path, json.dumps(content, indent=2))
+    return copy
 
 
 def _set_aside(project: Project, path: Path) -> Path:

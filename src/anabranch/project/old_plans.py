@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-# The code of a sentence that an earlier version wrote (operations/messages.py).
-_RECORDED = "recorded-text"
+from anabranch.operations.messages import RECORDED_TEXT
 
 
 def plan(old: dict[str, Any]) -> dict[str, Any]:
@@ -63,4 +62,4 @@ def _sink(old: dict[str, Any]) -> dict[str, Any]:
 
 
 def _recorded(text: str) -> dict[str, Any]:
-    return {"code": _RECORDED, "params": {"text": text}}
+    return {"code": RECORDED_TEXT.code, "params": {"text": text}}

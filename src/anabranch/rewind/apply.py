@@ -13,7 +13,8 @@ from anabranch.checkpoint.reader import read_checkpoint
 from anabranch.errors import Refused
 from anabranch.operations.apply import Application, silent
 from anabranch.operations.change import SinkChange
-from anabranch.operations.log import Check, Operation, OperationLog, new_operation_id
+from anabranch.operations.log import Operation, OperationLog, new_operation_id
+from anabranch.operations.receipt import Check
 from anabranch.rewind import messages
 from anabranch.rewind.plan import RewindPlan, verify, verify_rewind
 from anabranch.rewind.undo import UndoPlan, plan_undo

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from anabranch.checkpoint.report import instant
 from anabranch.operations.change import CheckpointChange
-from anabranch.operations.log import Check
+from anabranch.operations.receipt import Check
 from anabranch.rewind.plan import RewindPlan
 from anabranch.rewind.undo import UndoPlan
 from anabranch.text.sizes import human_bytes

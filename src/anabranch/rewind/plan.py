@@ -18,7 +18,7 @@ from anabranch.checkpoint.restartable import Rewindability, judge_replan, judge_
 from anabranch.checkpoint.sources import log_offset
 from anabranch.errors import Reason
 from anabranch.operations.change import CheckpointChange, OffsetPairs, SinkChange, fingerprint
-from anabranch.operations.log import Check
+from anabranch.operations.receipt import Check
 from anabranch.rewind import messages
 
 Mode = Literal["replay", "replan"]

@@ -12,7 +12,7 @@ FORMAT_NEWER = refusal(
 FILE_DAMAGED = failure(
     "file-damaged",
     "{path} is damaged: {what}",
-    "restore it from a backup; it is never replaced by a guess",
+    "restore it from a backup, or move it aside if what it held no longer matters; it is never replaced by a guess",
 )
 NO_EXCLUSIVE_CREATE = refusal(
     "no-exclusive-create",

@@ -27,7 +27,7 @@ class PipelineStatus:
     name: str
     sink: str
     running: str | None
-    # None: it never ran.
+    # None: it never ran; or an operation is not finished, and what the checkpoint holds is half done.
     last_batch: int | None
     unfinished_batch: int | None
     # A rewind or undo that is not finished.
@@ -73,7 +73,6 @@ def _status(pipeline: Pipeline, location: CheckpointLocation, admin: KafkaAdmin 
     storage, holder = location.storage(), holder_of(location)
     checkpoint = read_logs(storage)
     committed, newest = checkpoint.commits.newest, checkpoint.newest
-    commit = checkpoint.commit_entry(committed) if committed is not None else None
     operation = _operation(checkpoint, storage)
     is_unfinished = newest is not None and newest not in checkpoint.commits and operation is None
     records, problems, trouble = _totals(location)
@@ -81,16 +80,22 @@ def _status(pipeline: Pipeline, location: CheckpointLocation, admin: KafkaAdmin 
         name=pipeline.name,
         sink=location.path.name,
         running=holder.describe() if holder else None,
-        last_batch=committed,
+        last_batch=None if operation else committed,
         unfinished_batch=newest if is_unfinished else None,
         operation=operation,
-        watermark=iso_utc(commit.next_watermark_ms) if commit and commit.next_watermark_ms > 0 else None,
+        watermark=None if operation else _watermark(checkpoint),
         lag=None if operation else _lag(pipeline, checkpoint, admin),
         records=records,
         problems=problems,
         checkpoint=str(location),
         trouble=trouble,
     )
+
+
+def _watermark(checkpoint: Checkpoint) -> str | None:
+    committed = checkpoint.commits.newest
+    commit = checkpoint.commit_entry(committed) if committed is not None else None
+    return iso_utc(commit.next_watermark_ms) if commit and commit.next_watermark_ms > 0 else None
 
 
 def _operation(checkpoint: Checkpoint, storage: Storage) -> str | None:

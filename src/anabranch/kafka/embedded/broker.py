@@ -5,7 +5,6 @@ The record alone proves nothing: a broker is running only if exactly that proces
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import socket
@@ -13,7 +12,7 @@ import subprocess
 import sys
 from base64 import urlsafe_b64encode
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import BinaryIO
@@ -37,7 +36,8 @@ from anabranch.kafka.messages import (
 from anabranch.processes import ProcessMark, mark_of
 from anabranch.spark.jars import locked
 from anabranch.spark.java import find_java
-from anabranch.storage.files import read_text, write_whole
+from anabranch.storage.codec import Format
+from anabranch.storage.files import read_text, remove, write_whole
 
 # A start takes 2 to 3 s on 2 cores. Recovering a large log after kill -9 takes longer.
 START_TIMEOUT_S = 60.0
@@ -56,6 +56,9 @@ class RunningBroker:
         return f"{HOST}:{self.port}"
 
 
+BROKER = Format("broker", 1, RunningBroker)
+
+
 def embedded_version() -> str:
     """From the jars: a Kafka 4 broker does not report its version to clients."""
     return next(jar.version for jar in locked("broker") if jar.artifact == "kafka_2.13")
@@ -63,15 +66,10 @@ def embedded_version() -> str:
 
 def find_broker(broker_dir: Path) -> RunningBroker | None:
     """The running broker of a project. A stale broker.json, or another process with the same id, does not count."""
-    text = read_text(broker_dir / "broker.json")
-    if text is None:
-        return None
-    try:
-        claim = json.loads(text)
-        broker = RunningBroker(ProcessMark(**claim["mark"]), int(claim["port"]), float(claim["since_s"]))
-    except (KeyError, TypeError, ValueError):
-        return None
-    return broker if broker.mark.is_alive() else None
+    file = broker_dir / "broker.json"
+    text = read_text(file)
+    broker = BROKER.decode(text, str(file)) if text is not None else None
+    return broker if broker is not None and broker.mark.is_alive() else None
 
 
 def start_broker(broker_dir: Path, port: int, jars: Sequence[Path]) -> tuple[RunningBroker, bool]:
@@ -85,7 +83,7 @@ def start_broker(broker_dir: Path, port: int, jars: Sequence[Path]) -> tuple[Run
         process = _launch(broker_dir, port, jars)
         mark = mark_of(process.pid)
         broker = RunningBroker(mark, port, mark.created_s)
-        write_whole(broker_dir / "broker.json", json.dumps(asdict(broker)))
+        write_whole(broker_dir / "broker.json", BROKER.encode(broker))
         _await_answer(broker, process, broker_dir)
         # The broker outlives this process. Without a return code, Python would warn about a child that still runs.
         process.returncode = 0
@@ -99,7 +97,7 @@ def stop_broker(broker_dir: Path) -> RunningBroker | None:
         process.terminate()
         if not broker.mark.wait_gone(STOP_TIMEOUT_S):
             raise BROKER_NOT_STOPPED(pid=broker.mark.pid, timeout_s=STOP_TIMEOUT_S, log=str(_log_file(broker_dir)))
-    (broker_dir / "broker.json").unlink(missing_ok=True)
+    remove(broker_dir / "broker.json")
     return broker
 
 

@@ -1,0 +1,85 @@
+"""One value for each format that we write and read again: its golden file is kept for good."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anabranch.checkpoint.baseline import BASELINE, Baseline
+from anabranch.checkpoint.batch_history import HISTORY, BatchRecord, HistoryEntry
+from anabranch.checkpoint.lease import LEASE, Holder
+from anabranch.delta.written_rows import WrittenRows
+from anabranch.kafka.embedded.broker import BROKER, RunningBroker
+from anabranch.operations.change import CheckpointChange, SinkChange
+from anabranch.operations.log import RECEIPT
+from anabranch.operations.receipt import Check, Receipt
+from anabranch.processes import ProcessMark
+from anabranch.project.migration import PROJECT, ProjectMark
+from anabranch.reprocess.apply import REPROCESS
+from anabranch.reprocess.plan import Change, Range, ReprocessPlan
+from anabranch.reprocess.staleness import InputSnapshot
+from anabranch.rewind import messages
+from anabranch.rewind.apply import REWIND, UNDO
+from anabranch.rewind.plan import RewindPlan
+from anabranch.rewind.undo import UndoPlan
+from anabranch.storage.codec import Format
+from anabranch.streaming.messages import ROWS_DELETED, ROWS_RESTORED
+from anabranch.streaming.sinks.delta import ROWS
+
+_MARK = ProcessMark(4711, 1757606666.5)
+_ROWS = WrittenRows("/data/lake", "20250904T070000-rewind-1a2b", "2d01", {"visits": {"0": (30, 90)}}, 60, 8, 8, 2)
+_ABOUT = {"table": "/data/lake", "rows": 60, "newest": 8, "set_back_to": 2}
+_SINK = SinkChange("table", "take back", ROWS_DELETED(**_ABOUT), ROWS_RESTORED(**_ABOUT), ROWS.as_json(_ROWS))
+_CHANGE = CheckpointChange(
+    operation="20250904T070000-rewind-1a2b",
+    aside="_rewind/20250904T070000-rewind-1a2b",
+    is_back=False,
+    paths=("commits/8", "commits/.8.crc", "offsets/8"),
+    fence="offsets/9",
+    sink=_SINK,
+    before="0" * 64,
+    after="f" * 64,
+)
+_REWIND = RewindPlan(
+    change=_CHANGE,
+    checkpoint="/data/checkpoint",
+    pipeline="visits-lake",
+    mode="replay",
+    batch=3,
+    newest=8,
+    watermark_ms=0,
+    watermark_after_ms=0,
+    offsets={"visits": {"0": (90, 30)}},
+    rows=60,
+    state_version=0,
+    bytes=1234,
+    notes=(messages.KAFKA_RETAINS(topic="visits", ranges="0: 0..90"), messages.OTHER_CODE()),
+)
+_UNDO = UndoPlan(_CHANGE, "20250904T070000-rewind-1a2b", "/data/checkpoint", "visits-lake", 3, 8)
+_REPROCESS = ReprocessPlan(
+    operation="20250904T080000-reprocess-3c4d",
+    pipeline="visits-counter",
+    topic="visits_counter",
+    asked=Range(1_000, 2_000),
+    range=Range(0, 600_000),
+    windows=1,
+    lake="/data/lake",
+    lake_version=12,
+    files=3,
+    rows=5,
+    changes=(Change('{"window_start":"1970-01-01T00:00:00.000Z"}', None, '{"count":5}'),),
+    inputs=InputSnapshot("src", "res", {0: (0, 7)}, "2d01", "lake-id", {0: (5, 41)}),
+)
+_BATCH = BatchRecord(7, "2025-09-04T07:00:00.000Z", 100, 3, 51.5, "2025-09-04T06:50:00.000Z")
+
+SAMPLES: list[tuple[Format[Any], Any]] = [
+    (BASELINE, Baseline("visits", "topic-id", 600.0, None, "2", {"0a1b": 0, "2c3d": 7})),
+    (HISTORY, HistoryEntry(7, 800, 12, _BATCH, None, None)),
+    (LEASE, Holder("run", _MARK, _MARK, "host", "2025-09-04T07:00:00Z")),
+    (BROKER, RunningBroker(_MARK, 9094, 1757606666.5)),
+    (PROJECT, ProjectMark("0.2.0")),
+    (RECEIPT, Receipt("2025-09-04T07:00:00Z", "done", 3, (Check(messages.NO_FENCE_LEFT(), True),), None, None, None)),
+    (REWIND, _REWIND),
+    (UNDO, _UNDO),
+    (REPROCESS, _REPROCESS),
+    (ROWS, _ROWS),
+]

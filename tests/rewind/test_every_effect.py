@@ -1,0 +1,129 @@
+"""The whole command killed before each of its effects, on a pipeline's checkpoint with its table and its history.
+
+Whatever moment it was, resume and undo end with exactly the old checkpoint, table and totals, or exactly the new ones.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anabranch.checkpoint.batch_history import BatchRecord, append_batch
+from tests.support.effects import Effects
+from tests.support.lakes import A_BATCH, MadeLake, offsets
+from tests.support.streams import Stream
+
+pytestmark = [pytest.mark.crash, pytest.mark.kafka]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """All that a person sees of the lake: files, rows, the totals in status, the states of operations."""
+
+    tree: dict[str, bytes]
+    rows: list[int]
+    records: int
+    unfinished: list[str]
+
+
+@pytest.fixture(scope="module")
+def effects() -> Iterator[Effects]:
+    with Effects() as server:
+        yield server
+
+
+def read(lake: Stream, effects: Effects, *command: str) -> Any:
+    code, _, said = effects.run("-q", "-C", str(lake.directory), *command, "--json")
+    assert code == 0, said
+    return json.loads(said)
+
+
+def seen(lake: Stream, effects: Effects) -> Seen:
+    files = (path for path in lake.checkpoint.rglob("*") if path.is_file() and "_rewind" not in path.parts)
+    (status,) = (one for one in read(lake, effects, "status")["pipelines"] if one["checkpoint"] == str(lake.checkpoint))
+    operations = read(lake, effects, "operations")
+    return Seen(
+        {str(path.relative_to(lake.checkpoint)): path.read_bytes() for path in files},
+        offsets(lake),
+        status["records"],
+        [one["id"] for one in operations if one["state"] == "not finished"],
+    )
+
+
+def with_history(lake: Stream) -> Stream:
+    for batch in range(6):
+        append_batch(lake.location, BatchRecord(batch, "2025-09-04T07:00:00.000Z", A_BATCH, 0, 1.0, None))
+    return lake
+
+
+def rewind(lake: Stream) -> list[str]:
+    return [
+        "-C",
+        str(lake.directory),
+        "rewind",
+        "visits-lake",
+        "--to",
+        lake.pipeline.sink.describe(),
+        "--to-batch",
+        "3",
+        "--yes",
+    ]
+
+
+def undo(lake: Stream, effects: Effects) -> list[str]:
+    (operation,) = (one["id"] for one in read(lake, effects, "operations") if one["state"] == "done")
+    return ["-C", str(lake.directory), "undo", operation, "--yes"]
+
+
+@pytest.mark.parametrize("way_out", ["resume", "undo"])
+def test_a_rewind_killed_before_any_effect_ends_as_the_old_state_or_the_new_one(
+    way_out: str, shared: MadeLake, effects: Effects, tmp_path: Path
+) -> None:
+    whole = with_history(shared.copy(tmp_path / "whole"))
+    before = seen(whole, effects)
+    code, count, said = effects.run(*rewind(whole))
+    assert code == 0, said
+    after = seen(whole, effects)
+    assert (before.records, after.records, len(before.rows), len(after.rows)) == (60, 30, 60, 30)
+    assert count > 20
+    for kill_before in range(count):
+        lake = with_history(shared.copy(tmp_path / str(kill_before)))
+        assert effects.run(*rewind(lake), kill_before=kill_before)[0] == -9
+        check_way_out(lake, effects, way_out, before, after)
+
+
+@pytest.mark.parametrize("way_out", ["resume", "undo"])
+def test_an_undo_killed_before_any_effect_ends_as_the_old_state_or_the_new_one(
+    way_out: str, shared: MadeLake, effects: Effects, tmp_path: Path
+) -> None:
+    whole = with_history(shared.copy(tmp_path / "whole"))
+    before = seen(whole, effects)
+    assert effects.run(*rewind(whole))[0] == 0
+    after = seen(whole, effects)
+    code, count, said = effects.run(*undo(whole, effects))
+    assert code == 0, said
+    assert seen(whole, effects) == before
+    # Every second one: a rewind above was killed before each.
+    for kill_before in range(0 if way_out == "resume" else 1, count, 2):
+        lake = with_history(shared.copy(tmp_path / str(kill_before)))
+        assert effects.run(*rewind(lake))[0] == 0
+        assert effects.run(*undo(lake, effects), kill_before=kill_before)[0] == -9
+        check_way_out(lake, effects, way_out, after, before)
+
+
+def check_way_out(lake: Stream, effects: Effects, way_out: str, before: Seen, after: Seen) -> None:
+    """By the command: what is not finished is resumed or undone; then all is as before, or as after."""
+    for operation in seen(lake, effects).unfinished:
+        code, _, said = effects.run("-C", str(lake.directory), way_out, operation, "--yes")
+        # Killed behind its commit point an operation can only be resumed, or, a rewind, undone as a whole.
+        if code != 0:
+            assert (way_out, code) == ("undo", 3), said
+            code, _, said = effects.run("-C", str(lake.directory), "resume", operation, "--yes")
+        assert code == 0, said
+    now = seen(lake, effects)
+    assert now in (before, after), (now.records, len(now.rows), now.unfinished)

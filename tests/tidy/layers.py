@@ -1,0 +1,66 @@
+"""The packages and what each may import: ARCHITECTURE.md shows this table, and test_layers.py holds it."""
+
+from __future__ import annotations
+
+# From the lowest to the highest; a package may import itself and those named.
+MAY_IMPORT: dict[str, str] = {
+    "errors": "",
+    "processes": "",
+    "text": "errors",
+    "storage": "errors",
+    "checkpoint": "errors text processes storage",
+    "pipeline": "errors text",
+    "operations": "errors text storage checkpoint",
+    "spark": "errors",
+    "delta": "errors",
+    "kafka": "errors text processes storage checkpoint spark",
+    "generator": "errors kafka",
+    "project": "errors text storage checkpoint pipeline operations spark delta kafka",
+    "streaming": "errors text storage checkpoint pipeline operations spark delta kafka project",
+    "rewind": "errors text storage checkpoint pipeline operations delta kafka project streaming",
+    "reprocess": "errors text storage checkpoint pipeline operations spark delta kafka project streaming",
+    "recovery": "operations project rewind reprocess",
+    "cli": "errors text checkpoint pipeline operations generator project streaming rewind reprocess recovery",
+}
+ADAPTERS = ("storage", "spark", "delta", "kafka")
+
+# Decisions: they import only each other and these modules of the standard library, so they cannot look at anything.
+PURE = (
+    *("errors", "text/*", "*/messages"),
+    *(f"checkpoint/{name}" for name in ("files", "logs", "sources", "state", "checkpoint", "offsets", "restartable", "report")),
+    *("checkpoint/finding", "checkpoint/findings", "checkpoint/state_findings"),
+    *("pipeline/definition", "pipeline/catalog", "pipeline/builtin/visits_*", "pipeline/builtin/browsers_*"),
+    *("pipeline/builtin/session_fold", "operations/change", "operations/receipt"),
+    *("rewind/target", "rewind/plan", "rewind/undo", "rewind/explain"),
+    *("reprocess/plan", "reprocess/staleness", "reprocess/explain"),
+    *("delta/hours", "delta/written_rows", "kafka/properties", "kafka/embedded/configuration"),
+    *(f"streaming/{name}" for name in ("result_headers", "failures", "console_table", "run_progress")),
+    *(f"generator/{name}" for name in ("recipe", "visits", "spoil", "pace")),
+)
+PURE_LIBRARY = {
+    *("__future__", "bisect", "collections", "collections.abc", "dataclasses", "datetime", "difflib", "functools", "hashlib"),
+    *("heapq", "itertools", "json", "json.encoder", "math", "operator", "posixpath", "re", "string", "typing", "zoneinfo"),
+}
+# Seeded, and texts from paths: they look at nothing either.
+PURE_EXCEPTIONS = {
+    "generator/visits": {"random"},
+    "generator/spoil": {"random"},
+    "kafka/embedded/configuration": {"pathlib"},
+}
+# One place for each library.
+ONLY_IN = {
+    "pyspark": {
+        *("streaming", "pipeline", "spark/session.py", "checkpoint/state_reader.py"),
+        *("reprocess/recompute.py",),
+    },
+    "confluent_kafka": {"kafka", "generator"},
+    "deltalake": {"delta"},
+    "pyarrow": {"delta"},
+    "typer": {"cli"},
+    "rich": {"cli"},
+    "pydantic": {"project/settings.py", "storage/codec.py"},
+    "pydantic_settings": {"project/settings.py"},
+    "filelock": {"checkpoint/lease.py", "spark/jars.py", "kafka/embedded"},
+    "psutil": {"processes.py", "project/doctor.py", "kafka/embedded"},
+    "platformdirs": {"spark/jars.py"},
+}

@@ -1,0 +1,1 @@
+"""Programs for those who work on Anabranch; they are not installed with it."""

@@ -1,0 +1,83 @@
+"""json.md: what each command prints with --json."""
+
+from __future__ import annotations
+
+from anabranch.checkpoint.report import BatchView, OperatorView
+from anabranch.delta.lake import LakeState, Problem
+from anabranch.project.doctor import CheckResult
+from anabranch.streaming.status import PipelineStatus
+from tools.reference.dataclass_tables import fields_table
+
+
+def json_page() -> str:
+    return f"""\
+# JSON output
+
+`--json` prints one JSON document on stdout; `consume --json` prints one for each record, on a line of its own.
+A later version may add fields.
+Times are ISO-8601 in UTC.
+
+## Errors
+
+A command that fails prints one object with the field `error`, beside the text on stderr:
+
+```json
+{{
+  "error": {{
+    "code": "no-kafka",
+    "params": {{"directory": "/work/visits"}},
+    "text": "no Kafka: the broker of /work/visits is not running, and kafka.bootstrap_servers is not set",
+    "remedies": ["anabranch broker start", "or set kafka.bootstrap_servers in anabranch.toml"],
+    "exit_code": 1
+  }}
+}}
+```
+
+Match on `code` and `params`; the words may change.
+[refusals.md](refusals.md) lists every code.
+
+## Commands
+
+| command | prints |
+|---|---|
+| `broker status` | `running`, `address`, `pid`; the last two are null if no broker runs |
+| `checkpoint` | `path`, `query_id`, `formats`, `newest_batch`, `batches`, `operators`, `findings`; see below |
+| `checkpoint --state` | `batch`, `rows`, `more` (whether `--limit` cut off rows) |
+| `config` | a list of `key`, `value`, `from` |
+| `consume` | of each record: `topic`, `partition`, `offset`, `timestamp`, `key`, `value`, `headers` |
+| `doctor` | a list of check results; see below |
+| `generate` | `acknowledged`, `by_kind`, `seconds`, `records_per_second`, `first_event_time`, `last_event_time` |
+| `lake` | see below |
+| `operations` | a list of `id`, `kind`, `state`, `plan`, `receipt`; with an id, that one |
+| `pipelines` | a list of pipelines, as this project's settings have them |
+| `problems` | `counts` (problem -> number of records) and `records`; see below |
+| `reprocess`, `rewind`, `undo` | the plan, with the fields of [its format](formats.md), before it is applied |
+| `status` | `kafka` (its address, or why it is unreachable) and `pipelines`; see below |
+| `topics` | a list of `topic` and `partitions`, each with `partition`, `earliest`, `end` |
+
+## status: a pipeline
+
+{fields_table(PipelineStatus)}
+## checkpoint
+
+A batch has the fields below; a source has `kind`, `start`, `end` and `rows`.
+`replay` and `replan` are objects of `possible`, `why_not` (a text or null) and `reasons` (a list of `code`, `params`, `text`).
+
+{fields_table(BatchView)}
+An operator has the fields below; `versions` is a list of two numbers, or empty.
+
+{fields_table(OperatorView, without=("snapshots", "bytes"))}
+A finding has `code`, `file`, `what`, `remedy` and `params`.
+
+## lake
+
+{fields_table(LakeState)}
+## problems: a record
+
+`value` is text: bytes that are no UTF-8 are written as `\\xNN`.
+
+{fields_table(Problem)}
+## doctor: a check
+
+{fields_table(CheckResult)}
+"""

@@ -1,0 +1,77 @@
+"""problems.md: every problem of a record, in the order in which the decoder judges them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from anabranch.streaming.decoder import full_parse
+from tools.reference.markdown import code, table
+
+_NOT_OURS = "Fix the producer."
+# Problem -> what it means, what to do. One that is missing here, or gone from the decoder, fails the generation.
+_MEANINGS = {
+    "null value": ("The record is a tombstone: it has no value.", "Send visits to a topic without tombstones."),
+    "empty record": ("No bytes, or only blanks.", _NOT_OURS),
+    "not UTF-8": ("The bytes are no UTF-8 text.", "Encode as UTF-8; UTF-16 is shown as `NUL character`."),
+    "NUL character": ("A NUL character, raw or escaped, in a field that is read or in a text that does not parse.", _NOT_OURS),
+    "not an object": ("JSON, but an array, a number, a string or `null`.", "Send one JSON object in each record."),
+    "not JSON": (
+        "It does not parse: cut off, a byte order mark, single quotes, `NaN`, nested too deeply, a number too long.",
+        _NOT_OURS,
+    ),
+    "lone surrogate": ("Half a character, as an escape, in a field that is read.", "Fix how the producer cuts strings."),
+    "more than one object": ("Something follows the object.", "Send one JSON object in each record."),
+    "duplicate key": ("A key appears twice at the top level.", _NOT_OURS),
+    "no event_time": ("`event_time` (or `eventTime`) is missing or null.", _NOT_OURS),
+    "event_time is a number": (
+        "A number, quoted or not: its unit can only be guessed.",
+        "Send ISO-8601, such as `2025-09-04T07:00:00Z`.",
+    ),
+    "event_time out of range": ("Before 1970 or after 9998, or a year with a sign or five digits.", _NOT_OURS),
+    "event_time is not a time": (
+        "Any other text, also 30 February, a time without a date, and a region name such as `[Europe/Paris]`.",
+        "Send ISO-8601, such as `2025-09-04T07:00:00Z`.",
+    ),
+    "event_time in the future": (
+        "Later than the record's own Kafka timestamp by more than the future tolerance.",
+        "Fix the producer's clock; or raise `future_tolerance` and rewind the batches that judged it.",
+    ),
+    "wrong type: visit_id": ("Neither a string nor an integer.", "Send a string or an integer."),
+    "wrong type: user_id": ("Neither a string nor an integer.", "Send a string or an integer."),
+    "wrong type: event_id": ("Not a string.", "Send a string."),
+    "wrong type: page": ("Not a string.", "Send a string."),
+    "wrong type: browser": ("Not a string.", "Send a string."),
+}
+_SAID = re.compile(r"(?:THEN|ELSE) '([^'{}]+)'")
+
+
+def problems_page() -> str:
+    found = _in_order()
+    assert set(found) == _MEANINGS.keys(), f"describe {set(found) ^ _MEANINGS.keys()} in tools/reference/problems.py"
+    rows = [(str(number), code(name), *_MEANINGS[name]) for number, name in enumerate(found, 1)]
+    return f"""\
+# Problems of records
+
+A record that cannot be used has a problem.
+It goes to the lake, is counted by `anabranch status`, and is left out everywhere else.
+`anabranch problems` counts them by problem; `anabranch problems --reason 'no event_time'` shows the records.
+
+The problems are judged in this order; the first that applies is the record's problem.
+The words are stable.
+
+{table(("order", "problem", "what it means", "what to do"), rows)}
+A record with one of the first nine problems cannot be trusted as a whole: it has no event time in the lake.
+A record with another problem keeps its event time if that is in range.
+`visits-sessions` has no guard against events from the future.
+[decoder.md](../internals/decoder.md) describes the decoder.
+"""
+
+
+def _in_order() -> list[str]:
+    """As the SQL has them: the record as a whole, its time, then the types of its fields."""
+    decode = Path(full_parse.__file__).with_name("decode.py").read_text(encoding="utf-8")
+    parsed = _SAID.findall(full_parse.full_parse("UTC"))
+    types = [name for name in parsed if name.startswith("wrong type")]
+    whole = [name for name in parsed if name not in types]
+    return list(dict.fromkeys([*whole, *_SAID.findall(decode), *types]))
