@@ -47,7 +47,7 @@ _DISTANCE_US: dict[RecordKind, tuple[int, int]] = {
 RING_SIZE = 128
 # Users return: the number of different users for each open visit.
 USERS_PER_VISITOR = 10
-# Without a zone: formatting an aware time takes twice as long, and all of these are in UTC.
+# Without a zone: all times of the generator are in UTC.
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001
 # The end of the calendar minus the largest distance of a future record: the records end there.
 _END_US = int((datetime(9750, 1, 1) - _EPOCH).total_seconds()) * SECOND_US  # noqa: DTZ001
