@@ -1,4 +1,4 @@
-"""Everything Anabranch says when it cannot go on, or should be minded: a code with parameters, its words, and what to do.
+"""Everything Anabranch says about what went wrong or needs attention: a code with parameters, its words, and what to do.
 
     AnabranchError
     ├── Failed     1   something outside failed: no broker, no disk, no answer

@@ -5,15 +5,13 @@ Whatever moment it was, resume and undo end with exactly the old checkpoint, tab
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from anabranch.checkpoint.batch_history import BatchRecord, append_batch
+from anabranch.checkpoint.batch_history import BatchRecord, append_batch, newest_entry
 from tests.support.effects import Effects
 from tests.support.lakes import A_BATCH, MadeLake, offsets
 from tests.support.streams import Stream
@@ -37,21 +35,14 @@ def effects() -> Iterator[Effects]:
         yield server
 
 
-def read(lake: Stream, effects: Effects, *command: str) -> Any:
-    code, _, said = effects.run("-q", "-C", str(lake.directory), *command, "--json")
-    assert code == 0, said
-    return json.loads(said)
-
-
-def seen(lake: Stream, effects: Effects) -> Seen:
+def seen(lake: Stream) -> Seen:
     files = (path for path in lake.checkpoint.rglob("*") if path.is_file() and "_rewind" not in path.parts)
-    (status,) = (one for one in read(lake, effects, "status")["pipelines"] if one["checkpoint"] == str(lake.checkpoint))
-    operations = read(lake, effects, "operations")
     return Seen(
         {str(path.relative_to(lake.checkpoint)): path.read_bytes() for path in files},
         offsets(lake),
-        status["records"],
-        [one["id"] for one in operations if one["state"] == "not finished"],
+        # As status reads it.
+        newest_entry(lake.location).total_records,
+        [operation.id for operation in lake.project.operations.all() if operation.state == "not finished"],
     )
 
 
@@ -75,9 +66,9 @@ def rewind(lake: Stream) -> list[str]:
     ]
 
 
-def undo(lake: Stream, effects: Effects) -> list[str]:
-    (operation,) = (one["id"] for one in read(lake, effects, "operations") if one["state"] == "done")
-    return ["-C", str(lake.directory), "undo", operation, "--yes"]
+def undo(lake: Stream) -> list[str]:
+    (operation,) = (operation for operation in lake.project.operations.all() if operation.state == "done")
+    return ["-C", str(lake.directory), "undo", operation.id, "--yes"]
 
 
 @pytest.mark.parametrize("way_out", ["resume", "undo"])
@@ -85,10 +76,10 @@ def test_a_rewind_killed_before_any_effect_ends_as_the_old_state_or_the_new_one(
     way_out: str, shared: MadeLake, effects: Effects, tmp_path: Path
 ) -> None:
     whole = with_history(shared.copy(tmp_path / "whole"))
-    before = seen(whole, effects)
+    before = seen(whole)
     code, count, said = effects.run(*rewind(whole))
     assert code == 0, said
-    after = seen(whole, effects)
+    after = seen(whole)
     assert (before.records, after.records, len(before.rows), len(after.rows)) == (60, 30, 60, 30)
     assert count > 20
     for kill_before in range(count):
@@ -102,28 +93,28 @@ def test_an_undo_killed_before_any_effect_ends_as_the_old_state_or_the_new_one(
     way_out: str, shared: MadeLake, effects: Effects, tmp_path: Path
 ) -> None:
     whole = with_history(shared.copy(tmp_path / "whole"))
-    before = seen(whole, effects)
+    before = seen(whole)
     assert effects.run(*rewind(whole))[0] == 0
-    after = seen(whole, effects)
-    code, count, said = effects.run(*undo(whole, effects))
+    after = seen(whole)
+    code, count, said = effects.run(*undo(whole))
     assert code == 0, said
-    assert seen(whole, effects) == before
+    assert seen(whole) == before
     # Every second one: a rewind above was killed before each.
     for kill_before in range(0 if way_out == "resume" else 1, count, 2):
         lake = with_history(shared.copy(tmp_path / str(kill_before)))
         assert effects.run(*rewind(lake))[0] == 0
-        assert effects.run(*undo(lake, effects), kill_before=kill_before)[0] == -9
+        assert effects.run(*undo(lake), kill_before=kill_before)[0] == -9
         check_way_out(lake, effects, way_out, after, before)
 
 
 def check_way_out(lake: Stream, effects: Effects, way_out: str, before: Seen, after: Seen) -> None:
     """By the command: what is not finished is resumed or undone; then all is as before, or as after."""
-    for operation in seen(lake, effects).unfinished:
+    for operation in seen(lake).unfinished:
         code, _, said = effects.run("-C", str(lake.directory), way_out, operation, "--yes")
         # Killed behind its commit point an operation can only be resumed, or, a rewind, undone as a whole.
         if code != 0:
             assert (way_out, code) == ("undo", 3), said
             code, _, said = effects.run("-C", str(lake.directory), "resume", operation, "--yes")
         assert code == 0, said
-    now = seen(lake, effects)
+    now = seen(lake)
     assert now in (before, after), (now.records, len(now.rows), now.unfinished)

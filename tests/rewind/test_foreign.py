@@ -99,7 +99,7 @@ def test_an_event_time_needs_the_delay_and_leads_to_the_first_batch_that_may_hol
     assert as_json(read_checkpoint(LocalStorage(settled(checkpoint))))["findings"] == []
 
 
-def test_a_query_that_goes_on_while_a_person_thinks_is_found_and_nothing_is_moved(
+def test_a_query_that_runs_while_a_person_thinks_is_found_and_nothing_is_moved(
     start: Start, checkpoint: Path, make_project: Callable[[str], Project]
 ) -> None:
     project = make_project("project")
@@ -114,7 +114,7 @@ def test_a_query_that_goes_on_while_a_person_thinks_is_found_and_nothing_is_move
     os.write(terminal, b"y\n")
     assert asked.await_end() == 3
     os.close(terminal)
-    assert "files came or went since" in "\n".join(asked.err)
+    assert "[plan-stale]" in "\n".join(asked.err)
     clicks.end()
     found = read_checkpoint(LocalStorage(settled(checkpoint)))
     assert (found.batches[0], found.fence, as_json(found)["findings"]) == (0, None, [])

@@ -70,7 +70,8 @@ def _serve() -> None:
         with os.fdopen(out, encoding="utf-8", errors="replace") as pipe:
             said = pipe.read()
         status = os.waitpid(child, 0)[1]
-        text, _, count = said.rpartition("\0")
+        # Behind what was printed; a process that was killed has not said it.
+        text, _, count = said.partition("\0")
         sys.stdout.write(json.dumps([os.waitstatus_to_exitcode(status), int(count or 0), text]) + "\n")
         sys.stdout.flush()
 

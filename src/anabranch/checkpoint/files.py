@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
-# Directory (relative, "" is the checkpoint itself) -> name -> size in bytes; -1 where nobody measured it.
+# Directory (relative, "" is the checkpoint itself) -> name -> size in bytes; -1: not measured.
 Listing = Mapping[str, Mapping[str, int]]
 
 StateKind = Literal["delta", "snapshot", "changelog", "zip"]
@@ -132,7 +132,7 @@ def _store(listing: Listing, operator: int, partition: int, name: str, directory
     return StoreFiles(operator, partition, name, directory, versions, sizes, ssts, logs)
 
 
-# Kept, since each name of tens of thousands is asked for two or three times.
+# Cached: each of tens of thousands of names is parsed two or three times.
 @lru_cache(maxsize=1 << 17)
 def parse_state_name(name: str) -> StateFile | None:
     found = _STATE_FILE.fullmatch(name)

@@ -105,7 +105,7 @@ def alone_on(location: CheckpointLocation) -> Iterator[None]:
 
 
 def await_free(location: CheckpointLocation) -> None:
-    """Returns when nobody holds the lease any more."""
+    """Returns when the lease is free."""
     # The system wakes us when the holder releases the lock; its JVM may need a moment more.
     with FileLock(location.lease_lock):
         holder = _read(location)

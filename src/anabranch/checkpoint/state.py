@@ -19,7 +19,7 @@ from anabranch.errors import Reason
 IdsOf = Callable[[StoreFiles, int], frozenset[str] | None]
 # What a zip's own `metadata` entry says; None: it cannot be read.
 ZipText = Callable[[str], str | None]
-# Nobody shuffles into more; a number beyond it is garbage, and must not be counted up to.
+# No query shuffles into more; a larger number is garbage, and must not be counted up to.
 MOST_PARTITIONS = 100_000
 
 

@@ -28,7 +28,7 @@ def silent(_done: int, _total: int) -> None:
 @dataclass(frozen=True)
 class Application:
     change: CheckpointChange
-    # The whole plan, so that it can be resumed by whoever finds the journal.
+    # The whole plan: enough to resume it from the journal alone.
     journal: str
     storage: Storage
     # Carries out the sink's part; may be called again.

@@ -18,7 +18,7 @@ FENCE_CONTENT = f"{FENCE}\n".encode()
 
 
 def under_way(storage: Storage, what: str) -> str | None:
-    """The id of the operation whose journal is open. Refuses, with what cannot be done now, where that cannot be told."""
+    """The id of the operation whose journal is open. Refuses, with what cannot be done now, if the journal does not say."""
     content = storage.read(JOURNAL, _MOST_JOURNAL_BYTES)
     if content is None:
         return None

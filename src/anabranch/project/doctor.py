@@ -26,7 +26,7 @@ from anabranch.spark.java import find_java
 
 # What a session of 1 GB, the broker's 512 MB, Python's workers and the rest were observed to need.
 _NEEDED_MEMORY_GB = 2.0
-# The jars (70 MB), the class archive (180 MB), and room for visits.
+# The jars (70 MB), the class archive (180 MB), and space for visits.
 _NEEDED_DISK_GB = 2.0
 _OLDEST_PYTHON = (3, 11)
 

@@ -1,4 +1,4 @@
-"""A rename that writes over nothing, as one call to the kernel where there is one: `os.rename` replaces in silence."""
+"""A rename that never overwrites, as one system call where there is one: `os.rename` replaces silently."""
 
 from __future__ import annotations
 

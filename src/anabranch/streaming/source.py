@@ -15,8 +15,8 @@ _OPTIONS = {
     "includeHeaders": "true",
     # Spark's consumer takes 500 records at a time by default; 5,000 made a large batch a seventh faster.
     "kafka.max.poll.records": "5000",
-    # With Kafka away an idle query dies after 184 s by default; so it waits a day, and goes on where it was.
-    # (A refused login comes back at once, and is tried so often only: with 1,000 times it would look like an idle query.)
+    # An idle query dies after 184 s without Kafka by default; so it waits for a day, and resumes where it was.
+    # (Rejected credentials fail at once, and are retried only so often: with 1,000 retries it would look like an idle query.)
     "kafka.default.api.timeout.ms": "86400000",
     "fetchOffset.numRetries": "5",
 }

@@ -1,4 +1,4 @@
-"""anabranch demo: the whole story on this machine, from nothing, told in chapters.
+"""anabranch demo: everything on this machine, from nothing, in chapters.
 
 A chapter is a title and a function of the stage; a new one is added to CHAPTERS. Each checks what it tells.
 """
@@ -58,7 +58,7 @@ def a_stream_prints_them(stage: Stage) -> None:
     stage.tell(f"\nStopped after {len(stage.printed)} visits.")
 
 
-def it_goes_on_where_it_stopped(stage: Stage) -> None:
+def it_resumes_where_it_stopped(stage: Stage) -> None:
     before = len(stage.printed)
     stage.tell("\nMore visits come while it is down. Then it starts again, on its checkpoint.")
     stage.anabranch("generate", "--seed", "2", "--count", "30", "--ledger", str(stage.ledger))
@@ -87,7 +87,7 @@ def counts_by_window(stage: Stage) -> None:
 
 def a_bad_batch_is_taken_back(stage: Stage) -> None:
     stage.tell("\nA shop's clock is half an hour ahead: three visits seem to come from the future.")
-    stage.tell("Somebody allows one minute for that, by mistake: good visits reach the lake as problems.")
+    stage.tell("An operator allows one minute for that, by mistake: good visits reach the lake as problems.")
     stage.produce_ahead("clicks", minutes=30, count=3)
     stage.anabranch("run", "visits-lake", "--until-caught-up", "--future-tolerance", "1m")
     stage.anabranch("problems")
@@ -98,7 +98,7 @@ def a_bad_batch_is_taken_back(stage: Stage) -> None:
     stage.anabranch("run", "visits-lake", "--until-caught-up")
     stage.anabranch("problems")
     stage.anabranch("lake")
-    stage.tell(f"\n14 visits lie in the lake, each once: batch {batch} wrote its rows anew.")
+    stage.tell(f"\nThe lake holds 14 visits, each once: batch {batch} wrote its rows again.")
     stage.await_lake(14)
 
 
@@ -106,13 +106,13 @@ CHAPTERS: tuple[tuple[str, Callable[[Stage], None]], ...] = (
     ("A real Kafka broker, without docker", a_broker),
     ("Visits arrive", visits_arrive),
     ("A Spark Structured Streaming query prints them", a_stream_prints_them),
-    ("Stopped in the middle, it goes on where it stopped", it_goes_on_where_it_stopped),
+    ("Stopped in the middle, it resumes where it stopped", it_resumes_where_it_stopped),
     ("Counts by window, late visits, and the correction beside the running stream", counts_by_window),
     ("A bad batch is taken back, with what it wrote", a_bad_batch_is_taken_back),
 )
 
 _NEXT = """
-The demo took {seconds:.0f} s. Its project is still there; to go on with it:
+The demo took {seconds:.0f} s. Its project is still there; to continue with it:
   cd {directory}
   anabranch broker start              its data is kept
   anabranch generate --rate 5 &       visits, five a second

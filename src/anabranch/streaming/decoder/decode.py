@@ -75,7 +75,7 @@ def _behind_barrier(frame: DataFrame, structs: str, *kept: str) -> DataFrame:
 
 
 def _field(name: str) -> str:
-    """Outside of the barriers: Spark leaves out what nobody asks for."""
+    """Outside of the barriers: Spark prunes the fields that are not used."""
     return f"CASE WHEN {_NEEDS_FULL_PARSE} THEN _{name} ELSE {fast_field(TEXT, *spellings(name))} END"
 
 

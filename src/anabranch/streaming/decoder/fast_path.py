@@ -22,8 +22,8 @@ _STRING: Final = rf'"[^"\\{_CONTROL}]*+"'
 # -0 is left to the parser, which makes 0 of it, and so are numbers of more than 18 digits.
 _STRING_OR_INTEGER: Final = rf"(?:{_STRING}|0|-?[1-9][0-9]{{0,17}}+)"
 _TIME: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9}+)?+(?:Z|[+-][0-9]{2}:[0-9]{2})?+"
-# Of other fields, which nobody reads: any number that no parser minds, none of the known names, and no name that comes again
-# (a quote stands only around strings, and only behind a name there is a colon). Jackson minds long names.
+# Of other fields, which are not read: any number that every parser accepts, none of the known names, and no name twice
+# (a quote stands only around strings, and only a name is followed by a colon). Jackson rejects long names.
 _NUMBER: Final = r"-?(?:0|[1-9][0-9]{0,17}+)(?:\.[0-9]{1,18}+)?+"
 _KNOWN: Final = "event_(?:id|time)|eventTime|(?:visit|user)_id|userId|page|browser"
 _OTHER: Final = rf'(?!(?:{_KNOWN})")([^"\\{_CONTROL}]{{0,200}}+)(?![^\n]*"\8":)": ?+(?:{_STRING}|{_NUMBER}|true|false|null)'

@@ -17,7 +17,7 @@ _SPELLINGS: Final = {"user_id": "userId", "event_time": "eventTime"}
 _READ: Final = (*TEXTS, *IDS, "event_time", *_SPELLINGS.values())
 
 TEXT: Final = "cast(value AS STRING)"
-# Asked once, where it is compiled: interpreted, Spark looks the function up anew for each record.
+# Evaluated once, where it is compiled: interpreted, Spark looks the function up again for each record.
 _IS_NOT_UTF8: Final = "_fast_time IS NULL"
 _BUT_LAST_BYTE: Final = "cast(substring(value, 1, octet_length(value) - 1) AS STRING)"
 _KEYS: Final = f"json_object_keys({TEXT})"
@@ -120,7 +120,7 @@ _BROKEN: Final = f"""coalesce(
     END END,
     -- Or anything else after the object: from_json stops at its end.
     CASE WHEN tested.has_inner_brace AND {_GOES_ON} THEN 'more than one object' END,
-    -- Any, at the top level: from_json takes the last in silence.
+    -- Any, at the top level: from_json silently takes the last.
     CASE WHEN size(array_distinct({_KEYS})) < size({_KEYS}) THEN 'duplicate key' END
 )"""
 
