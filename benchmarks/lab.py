@@ -1,4 +1,4 @@
-"""The ground that all cases stand on: a project in a temporary directory, its broker, and topics of generated visits."""
+"""What all cases share: a project in a temporary directory, its broker, and topics of generated visits."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def laboratory(say: Say) -> Iterator[Path]:
 
 def _fill(directory: Path, say: Say) -> None:
     properties = cluster_of(open_project(directory)).for_python
-    topics = KafkaAdmin(properties)
+    admin = KafkaAdmin(properties)
     recipe = Recipe(spacing_s=_SPACING_S)
     contents: dict[str, Iterator[Made]] = {
         "visits": islice(visits(recipe), VISITS),
@@ -57,15 +57,15 @@ def _fill(directory: Path, say: Say) -> None:
         "visits_open_in": islice(_one_page_each(), OPEN_VISITS),
     }
     for name in RESULT_TOPICS:
-        topics.create(name, PARTITIONS)
+        admin.create(name, PARTITIONS)
     for name, records in contents.items():
-        topics.create(name, PARTITIONS)
+        admin.create(name, PARTITIONS)
         sent = send(properties, name, records, pace=Pace(allow_future=True))
         say(f"{name}: {sent.acknowledged:,} visits sent.")
 
 
 def _one_page_each() -> Iterator[Made]:
-    """Every record opens a visit, and the event clock all but stands still: no visit ends."""
+    """Every record opens a visit, and event time hardly moves: no visit ends."""
     for number, made in enumerate(visits(Recipe(seed=1, spacing_s=1e-6))):
         old, new = f'"visit_id":"{made.visit_id}"', f'"visit_id":"open_{number}"'
         yield made._replace(value=made.value.replace(old.encode(), new.encode()), key=b"open_%d" % number)

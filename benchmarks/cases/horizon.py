@@ -23,7 +23,7 @@ _NUMBER = 10_000
 
 def _figures(place: Place, keep: str) -> Figures:
     place.spark.conf.set(_RETAIN, keep)
-    # Whole snapshots: so the last version alone is enough to go on from.
+    # Whole snapshots: so the last version alone is enough to resume from.
     place.spark.conf.set(_CHANGELOG, "false")
     full_batches(place, start_ours(place, VISITS_WINDOWS.changed(max_offsets=_ROWS)), _ROWS, at_most=_FIRST)
     place.spark.conf.set(_CHANGELOG, SETTINGS[_CHANGELOG])

@@ -1,4 +1,4 @@
-"""Looking into a checkpoint of 10,000 batches, and taking 5,000 of them back, each by the real command in its own process."""
+"""Showing a checkpoint of 10,000 batches, and rewinding 5,000 of them, each by the real command in its own process."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ sys.exit(code)
 
 
 def _cost(directory: Path, *command: str) -> Cost:
-    """With all that a person waits for: Python's start, the plan, the moves, the fresh look at the end."""
+    """With all that a person waits for: Python's start, the plan, the moves, the new read at the end."""
     status = directory / "status"
     started_s = monotonic()
     python = [sys.executable, "-c", _RUN, str(status)]

@@ -57,6 +57,10 @@ class Reason:
     code: str
     params: Mapping[str, Any]
 
+    def __post_init__(self) -> None:
+        # Those among the parameters come back from a file as plain objects.
+        object.__setattr__(self, "params", {name: _revived(value) for name, value in self.params.items()})
+
     @property
     def text(self) -> str:
         if (message := Catalogue.messages.get(self.code)) is None:
@@ -170,6 +174,12 @@ def _ways(template: str, params: Mapping[str, Any]) -> Iterator[str]:
         yield from (_FORMATTER.format_field(one, "") for one in value)
     else:
         yield _FORMATTER.vformat(template, (), params)
+
+
+def _revived(value: Any) -> Any:
+    if isinstance(value, Mapping) and value.keys() == {"code", "params"}:
+        return Reason(value["code"], value["params"])
+    return [_revived(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _jsonable(value: Any) -> Any:

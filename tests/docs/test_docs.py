@@ -1,4 +1,4 @@
-"""The docs do not lie: every command in a `console` block is run, in order, and what it prints is compared."""
+"""The docs are true: every command in a `console` block is run, in order, and what it prints is compared."""
 
 from __future__ import annotations
 
@@ -11,17 +11,23 @@ from pathlib import Path
 
 import pytest
 
+from anabranch.cli.main import run_command
 from tests.support.harness import PATIENCE_S, Project
 
-pytestmark = pytest.mark.kafka
-
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_CONSOLE = re.compile(r"^```console\n(.*?)^```", re.M | re.S)
+
+
+def _text(document: Path) -> str:
+    return document.read_text(encoding="utf-8")
+
+
+DOCUMENTS = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if _CONSOLE.search(_text(path))]
 
 
 def _steps(document: Path) -> Iterator[tuple[str, list[str]]]:
     """Each command with the lines that it must print."""
-    for block in re.findall(r"^```console\n(.*?)^```", document.read_text(encoding="utf-8"), re.M | re.S):
+    for block in _CONSOLE.findall(_text(document)):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, *lines = part.rstrip("\n").split("\n")
             yield command, [line for line in lines if line.strip()]
@@ -33,7 +39,8 @@ def _pattern(line: str) -> str:
     return r".*".join(parts)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.kafka
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_command_in_the_docs_works_and_prints_what_they_say(
     document: Path, make_project: Callable[[str], Project]
 ) -> None:
@@ -66,18 +73,19 @@ def test_the_readme_has_the_two_commands_and_make_knows_them() -> None:
     known = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for target in ("demo", "test", "install"):
         assert f"make {target}" in known
-        assert f"make {target}" in (ROOT / "README.md").read_text(encoding="utf-8")
+        assert f"make {target}" in _text(ROOT / "README.md")
 
 
-def test_every_command_has_an_example_in_its_help(tmp_path: Path) -> None:
+def test_every_command_has_an_example_in_its_help(capsys: pytest.CaptureFixture[str]) -> None:
     def helped(*command: str) -> str:
-        return subprocess.run(
-            [sys.executable, "-m", "anabranch", *command, "--help"], cwd=tmp_path, capture_output=True, text=True, check=True
-        ).stdout
+        assert run_command([*command, "--help"]) == 0
+        return capsys.readouterr().out
 
-    commands = re.findall(r"^  ([a-z]+) ", helped().split("Commands:")[1], re.M)
+    def below(*command: str) -> list[str]:
+        return re.findall(r"^  ([a-z]+) ", helped(*command).partition("Commands:")[2], re.M)
+
+    commands = below()
     assert {"run", "broker", "topics", "demo"} <= set(commands)
     for command in commands:
-        groups = re.findall(r"^  ([a-z]+) ", helped(command).partition("Commands:")[2], re.M)
-        for words in [[command, group] for group in groups] or [[command]]:
+        for words in [[command, name] for name in below(command)] or [[command]]:
             assert "Example:" in helped(*words), words

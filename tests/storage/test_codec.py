@@ -15,11 +15,14 @@ from hypothesis import strategies as st
 from anabranch.checkpoint.baseline import BASELINE, Baseline, read_baseline
 from anabranch.checkpoint.batch_history import BatchRecord, append_batch, append_rewind, newest_entry
 from anabranch.checkpoint.lease import holder_of, take_lease
-from anabranch.errors import AnabranchError, Failed, Refused
+from anabranch.checkpoint.messages import TOPIC_RECREATED
+from anabranch.errors import AnabranchError, Failed, Reason, Refused
 from anabranch.project.project import open_project
+from anabranch.rewind.messages import START_WILL_BE_REFUSED
 from anabranch.storage.codec import Format
 from anabranch.storage.files import read_text, write_whole
 from anabranch.storage.location import CheckpointLocation
+from anabranch.streaming.messages import TOPIC_COUNTS_GO_DOWN, TOPIC_EMITS_AGAIN, TOPIC_KEYS
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,25 @@ def test_an_unknown_field_is_named_with_where_it_is(name: str, unknown: str) -> 
 
 RAN = BatchRecord(batch=0, at="2025-09-04T07:00:00Z", records=1, problems=0, rows_per_s=1.0, watermark=None)
 NEWER_HEAD = '{"format": 99, "kind": "of tomorrow"}'
+
+
+@dataclass(frozen=True)
+class Planned:
+    why: Reason
+    notes: tuple[Reason, ...]
+
+
+def test_a_reason_is_read_back_with_the_reasons_in_it() -> None:
+    """A plan that is read again says what it said when it was made."""
+    keys = TOPIC_EMITS_AGAIN(topic="counts", about=[TOPIC_KEYS(keys=2), TOPIC_COUNTS_GO_DOWN()])
+    planned = Planned(keys, (START_WILL_BE_REFUSED(difference=TOPIC_RECREATED(topic="visits")),))
+    planned_format = Format("planned", 1, Planned)
+    decoded = planned_format.decode(planned_format.encode(planned), "a plan")
+    assert decoded.why.text == planned.why.text
+    assert [note.text for note in decoded.notes] == [note.text for note in planned.notes]
+    assert decoded == planned
+
+
 # Who writes a file of ours reads it first.
 WRITERS: dict[str, Callable[[CheckpointLocation], object]] = {
     "history, by a batch": lambda location: append_batch(location, RAN),

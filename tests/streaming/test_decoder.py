@@ -80,7 +80,7 @@ def random_values() -> list[bytes | None]:
 
 
 def other_fields() -> list[bytes]:
-    """Fields that nobody reads, some of which make a record bad all the same."""
+    """Fields that are not read, some of which make a record bad all the same."""
     written = ["1", "-1.5", "-0", "0", "01", "1e3", "1.", "+1", "true", "null", "nul", "NaN", "[]", "{}"]
     written += ['"x"', '"a\\nb"', '"a\x01b"', '{"page":1}', "9" * 40]
     names = ["x", "", "page ", "Page", "pages", "userID", "é", "visit_id", "x" * 200, "x" * 201, "x" * 60_000, "a\\u0062"]
@@ -112,7 +112,7 @@ def test_the_fast_path_decodes_as_the_full_parse_does(spark: SparkSession) -> No
 
 
 def test_usual_records_take_the_fast_path(spark: SparkSession) -> None:
-    """Else each would be parsed in full, and nobody would notice."""
+    """Else each would be parsed in full, unnoticed."""
     usual: list[bytes | None] = [made.value for made in islice(visits(Recipe()), 100)]
     usual += [case.value for case in GOOD if case.name in ("all fields", "seed 001", "seed 004", "other letters as bytes")]
     usual.append(at(SEVEN, visit_id=1, device="phone", seconds=1.5, is_new=True, referrer=None).encode())

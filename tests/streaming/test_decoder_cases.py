@@ -1,4 +1,4 @@
-"""The decoder, case by case: every record is a good event or has a problem, whatever the session and whoever asks."""
+"""The decoder, case by case: every record is a good event or has a problem, whatever the session and the reader."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from filelock import FileLock, Timeout
 
 from anabranch.checkpoint import messages
-from anabranch.errors import Refused
+from anabranch.errors import AnabranchError, Refused
 from anabranch.processes import ProcessMark, mark_of
 from anabranch.storage.codec import Format
 from anabranch.storage.files import read_text, remove, write_whole
@@ -82,10 +82,13 @@ def take_lease(location: CheckpointLocation, name: str, purpose: str) -> Lease:
         lock.acquire(blocking=False)
     except Timeout:
         raise _held(name, _read(location)) from None
-    left = _read(location)
-    if left is not None and not _is_gone(left):
+    try:
+        left = _read(location)
+        if left is not None and not _is_gone(left):
+            raise _held(name, left)
+    except AnabranchError:
         lock.release()
-        raise _held(name, left)
+        raise
     since = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     return Lease(location, lock, Holder(purpose, mark_of(), None, socket.gethostname(), since), left)
 

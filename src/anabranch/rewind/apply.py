@@ -101,10 +101,10 @@ def undo_plan(log: OperationLog, operation: Operation) -> UndoPlan:
 
 def _follows(one: Operation, rewind: RewindPlan) -> bool:
     """A rewind that began with the tree that this one left."""
-    if one.kind != "rewind" or one.state != "done":
+    # By its JSON: another checkpoint's plan need not be one that this version understands.
+    if one.kind != "rewind" or one.state != "done" or one.plan.get("checkpoint") != rewind.checkpoint:
         return False
-    other = one.decode(REWIND)
-    return other.checkpoint == rewind.checkpoint and other.change.before == rewind.change.after
+    return one.decode(REWIND).change.before == rewind.change.after
 
 
 def _check_set_aside(plan: UndoPlan, location: CheckpointLocation) -> None:

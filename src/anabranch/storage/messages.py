@@ -14,6 +14,11 @@ FILE_DAMAGED = failure(
     "{path} is damaged: {what}",
     "restore it from a backup, or move it aside if what it held no longer matters; it is never replaced by a guess",
 )
+NAME_NOT_UTF8 = refusal(
+    "name-not-utf8",
+    "a name cannot be written down, it is not UTF-8: {name}",
+    "name the checkpoint by a link with a UTF-8 name: ln -s DIRECTORY LINK",
+)
 NO_EXCLUSIVE_CREATE = refusal(
     "no-exclusive-create",
     "{path} is on a file system that cannot create a file exclusively: two operations could begin on it at once",

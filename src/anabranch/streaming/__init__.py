@@ -1,1 +1,1 @@
-"""The data path on Spark, in reading order: event, source, transform, sessions, sink, pipeline, run."""
+"""How pipelines run, in reading order: source, decoder, transforms, results, sinks, query, run, runner, status, stop."""

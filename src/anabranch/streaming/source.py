@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
-
 from pyspark.sql import DataFrame, SparkSession
 
-Start = Literal["earliest", "latest"]
+from anabranch.streaming.sinks.base import Start
 
 _OPTIONS = {
     # What Kafka no longer has must stop the query, never be skipped (docs/internals/hazards.md, Kafka).

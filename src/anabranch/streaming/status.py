@@ -70,16 +70,17 @@ def _of(project: Project, pipeline: Pipeline, admin: KafkaAdmin | None) -> Itera
 
 
 def _status(pipeline: Pipeline, location: CheckpointLocation, admin: KafkaAdmin | None) -> PipelineStatus:
-    storage, holder = location.storage(), holder_of(location)
+    storage = location.storage()
     checkpoint = read_logs(storage)
     committed, newest = checkpoint.commits.newest, checkpoint.newest
     operation = _operation(checkpoint, storage)
     is_unfinished = newest is not None and newest not in checkpoint.commits and operation is None
+    running, lease_trouble = _running(location)
     records, problems, trouble = _totals(location)
     return PipelineStatus(
         name=pipeline.name,
         sink=location.path.name,
-        running=holder.describe() if holder else None,
+        running=running,
         last_batch=None if operation else committed,
         unfinished_batch=newest if is_unfinished else None,
         operation=operation,
@@ -88,7 +89,7 @@ def _status(pipeline: Pipeline, location: CheckpointLocation, admin: KafkaAdmin 
         records=records,
         problems=problems,
         checkpoint=str(location),
-        trouble=trouble,
+        trouble=lease_trouble or trouble,
     )
 
 
@@ -105,6 +106,14 @@ def _operation(checkpoint: Checkpoint, storage: Storage) -> str | None:
         return under_way(storage, "its status is unknown") or "an operation"
     except AnabranchError:
         return "an operation whose journal cannot be read"
+
+
+def _running(location: CheckpointLocation) -> tuple[str | None, str | None]:
+    try:
+        holder = holder_of(location)
+    except AnabranchError as error:
+        return None, error.text
+    return holder.describe() if holder else None, None
 
 
 def _totals(location: CheckpointLocation) -> tuple[int | None, int | None, str | None]:
