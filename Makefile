@@ -16,11 +16,12 @@ help: ## list the targets
 demo: $(VENV)/ready ## see it work: broker, visits, a stream, a restart, a correction, a rewind
 	@$(BIN)/anabranch demo
 
-test: check quick ## pass all the tests
+test: check ## pass all the tests
+	@$(BIN)/python -m pytest -m "$(QUICK)" $(PARALLEL) --quiet --cov --cov-report=term
 	@$(BIN)/python -m pytest -m "spark or kafka or crash" $(PARALLEL)
 
 quick: $(VENV)/ready ## pass the tests that need no JVM, in under a minute
-	@$(BIN)/python -m pytest -m "$(QUICK)" $(PARALLEL) --quiet --cov --cov-report=term
+	@$(BIN)/python -m pytest -m "$(QUICK)" $(PARALLEL) --quiet
 
 check: $(VENV)/ready ## lint and types alone
 	@$(BIN)/ruff check $(SOURCES)

@@ -13,7 +13,7 @@ from anabranch.operations.change import CheckpointChange, SinkChange
 from anabranch.operations.log import RECEIPT
 from anabranch.operations.receipt import Check, Receipt
 from anabranch.processes import ProcessMark
-from anabranch.project.migration import PROJECT, ProjectMark
+from anabranch.project.project import PROJECT, ProjectMark
 from anabranch.reprocess.apply import REPROCESS
 from anabranch.reprocess.plan import Change, Range, ReprocessPlan
 from anabranch.reprocess.staleness import InputSnapshot
@@ -21,7 +21,7 @@ from anabranch.rewind import messages
 from anabranch.rewind.apply import REWIND, UNDO
 from anabranch.rewind.plan import RewindPlan
 from anabranch.rewind.undo import UndoPlan
-from anabranch.storage.codec import Format
+from anabranch.storage.files import Format
 from anabranch.streaming.messages import ROWS_DELETED, ROWS_RESTORED
 from anabranch.streaming.sinks.delta import ROWS
 

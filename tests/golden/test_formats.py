@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from anabranch.errors import AnabranchError
-from anabranch.storage.codec import Format
+from anabranch.storage.files import Format
 from tests.golden.samples import SAMPLES
 
 FORMATS = Path(__file__).parent / "formats"

@@ -19,8 +19,7 @@ from anabranch.checkpoint.messages import TOPIC_RECREATED
 from anabranch.errors import AnabranchError, Failed, Reason, Refused
 from anabranch.project.project import open_project
 from anabranch.rewind.messages import START_WILL_BE_REFUSED
-from anabranch.storage.codec import Format
-from anabranch.storage.files import read_text, write_whole
+from anabranch.storage.files import Format, read_text, write_whole
 from anabranch.storage.location import CheckpointLocation
 from anabranch.streaming.messages import TOPIC_COUNTS_GO_DOWN, TOPIC_EMITS_AGAIN, TOPIC_KEYS
 

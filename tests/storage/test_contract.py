@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.storage import rename as renaming
+from anabranch.storage import local as renaming
 from anabranch.storage.base import MoveConflict, Storage
 from anabranch.storage.local import LocalStorage
 from anabranch.storage.memory import MemoryStorage

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from anabranch.operations.change import SinkChange
-from anabranch.storage.base import Move, OnProgress, Sizes, Storage, move_one_by_one
+from anabranch.storage.base import Move, OnProgress, Sizes, Storage
+from anabranch.storage.local import move_one_by_one
 
 
 class Crash(BaseException):

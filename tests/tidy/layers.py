@@ -58,7 +58,7 @@ ONLY_IN = {
     "pyarrow": {"delta"},
     "typer": {"cli"},
     "rich": {"cli"},
-    "pydantic": {"project/settings.py", "storage/codec.py"},
+    "pydantic": {"project/settings.py", "storage/files.py"},
     "pydantic_settings": {"project/settings.py"},
     "filelock": {"checkpoint/lease.py", "spark/jars.py", "kafka/embedded"},
     "psutil": {"processes.py", "project/doctor.py", "kafka/embedded"},

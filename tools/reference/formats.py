@@ -8,7 +8,7 @@ from pkgutil import walk_packages
 from typing import Any
 
 import anabranch
-from anabranch.storage.codec import Format
+from anabranch.storage.files import Format
 from tools.reference.dataclass_tables import fields_table, with_parts
 from tools.reference.markdown import code, escaped, table
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from anabranch.checkpoint import messages
 from anabranch.errors import Reason
-from anabranch.storage.codec import Format
-from anabranch.storage.files import read_text, write_whole
+from anabranch.storage.files import Format
 from anabranch.storage.location import CheckpointLocation
 from anabranch.text.durations import format_duration
 
@@ -52,9 +51,8 @@ BASELINE = Format("baseline", 1, Baseline)
 
 def read_baseline(location: CheckpointLocation) -> Baseline | None:
     """None: the checkpoint is not of one of our pipelines. A file that cannot be understood is refused."""
-    text = read_text(location.baseline)
-    return None if text is None else BASELINE.decode(text, str(location.baseline))
+    return BASELINE.read(location.baseline)
 
 
 def write_baseline(location: CheckpointLocation, baseline: Baseline) -> None:
-    write_whole(location.baseline, BASELINE.encode(baseline))
+    BASELINE.write(location.baseline, baseline)

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from io import BufferedReader
 from pathlib import Path
 
-from anabranch.storage.codec import Format, check_head, parse
-from anabranch.storage.files import append_line
+from anabranch.storage.files import Format, append_line, check_head, parse
 from anabranch.storage.location import CheckpointLocation
 
 _BLOCK_BYTES = 64 << 10

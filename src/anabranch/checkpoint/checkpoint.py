@@ -12,8 +12,16 @@ from functools import cached_property
 from typing import Protocol
 
 from anabranch.checkpoint.files import Listing, LogFiles, StoreFiles, children_of, log_files, numbers_in, stores_of
-from anabranch.checkpoint.logs import FENCE, CommitEntry, OffsetEntry, parse_commit, parse_offsets, parse_query_id
-from anabranch.checkpoint.sources import SourceRange, parse_initial, source_range
+from anabranch.checkpoint.logs import (
+    FENCE,
+    CommitEntry,
+    KafkaOffsets,
+    OffsetEntry,
+    parse_commit,
+    parse_offsets,
+    parse_query_id,
+)
+from anabranch.checkpoint.sources import SourceRange, kafka_offsets, parse_initial, source_range
 from anabranch.checkpoint.state import (
     MOST_PARTITIONS,
     OperatorMetadata,
@@ -131,6 +139,19 @@ class Checkpoint:
             is_first = start is None and (batch == 0 or before is not None)
             found.append(source_range(end, start, self.initial(place, entry.sources), is_first=is_first))
         return tuple(found)
+
+    def start_of(self, batch: int) -> KafkaOffsets:
+        """Where a batch begins to read Kafka: at the end of the batch before it; batch 0 where its sources began."""
+        if batch == 0:
+            entry = self.offset_entry(0)
+            texts = entry.sources if entry else ("",)
+            return kafka_offsets([self.initial(place, texts) for place in range(len(texts))])
+        return self.end_of(batch - 1)
+
+    def end_of(self, batch: int | None) -> KafkaOffsets:
+        """Up to where a batch reads Kafka, exclusive; None: there is no such batch."""
+        entry = self.offset_entry(batch) if batch is not None else None
+        return kafka_offsets(entry.sources if entry else ())
 
     def operator_metadata(self, operator: Operator, batch: int | None = None) -> OperatorMetadata | None:
         """As it holds at the start of `batch` (without one: now); None: there is none, or it cannot be read."""

@@ -17,8 +17,7 @@ from filelock import FileLock, Timeout
 from anabranch.checkpoint import messages
 from anabranch.errors import AnabranchError, Refused
 from anabranch.processes import ProcessMark, mark_of
-from anabranch.storage.codec import Format
-from anabranch.storage.files import read_text, remove, write_whole
+from anabranch.storage.files import Format, read_text, remove
 from anabranch.storage.location import CheckpointLocation
 
 # How long an orphaned JVM is waited for: launched by us it is gone in milliseconds, another one took 2.3 s at most.
@@ -66,7 +65,7 @@ class Lease:
         self._lock.release()
 
     def _write(self) -> None:
-        write_whole(self._location.lease, LEASE.encode(self._holder))
+        LEASE.write(self._location.lease, self._holder)
 
 
 def holder_of(location: CheckpointLocation) -> Holder | None:

@@ -12,9 +12,8 @@ from typing import Any
 from anabranch.checkpoint.checkpoint import Checkpoint, Operator
 from anabranch.checkpoint.files import BASES, StoreFiles
 from anabranch.checkpoint.findings import findings
-from anabranch.checkpoint.offsets import RetainedOffsets
 from anabranch.checkpoint.restartable import Rewindability, judge_replan, judge_replay, oldest_restartable
-from anabranch.checkpoint.sources import SourceRange
+from anabranch.checkpoint.sources import RetainedOffsets, SourceRange
 from anabranch.text.instants import iso_utc
 
 # 9999-12-31T23:59:59.999Z: beyond it a calendar ends, and a log that says so is damaged.

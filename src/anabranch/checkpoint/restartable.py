@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from anabranch.checkpoint import messages
 from anabranch.checkpoint.checkpoint import Checkpoint, Operator
 from anabranch.checkpoint.files import StoreFiles
-from anabranch.checkpoint.offsets import RetainedOffsets, not_retained, start_of
-from anabranch.checkpoint.sources import log_offset
+from anabranch.checkpoint.sources import RetainedOffsets, log_offset, not_retained
 from anabranch.checkpoint.state import Trouble
 from anabranch.errors import Reason
 
@@ -152,7 +151,7 @@ def _trouble(store: StoreFiles, trouble: Trouble) -> Reason:
 def _source(checkpoint: Checkpoint, batch: int, held: RetainedOffsets | None) -> Iterator[Reason]:
     """Rule 5."""
     if held is not None:
-        yield from not_retained(start_of(checkpoint, batch), held)
+        yield from not_retained(checkpoint.start_of(batch), held)
 
 
 def _metadata(checkpoint: Checkpoint, operator: Operator, batch: int) -> Iterator[Reason]:

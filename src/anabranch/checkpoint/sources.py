@@ -7,11 +7,13 @@ many rows that is where the offsets tell. Knows no files.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from anabranch.checkpoint.logs import json_object, parse_kafka_offsets
+from anabranch.checkpoint import messages
+from anabranch.checkpoint.logs import KafkaOffsets, json_object, parse_kafka_offsets
+from anabranch.errors import Reason
 
 Kind = Literal["kafka", "file", "rate", "delta", "unknown"]
 
@@ -117,3 +119,47 @@ def _raw(source: str | None) -> Any:
         return json.loads(source)
     except (ValueError, RecursionError):
         return source
+
+
+@dataclass(frozen=True)
+class OffsetRange:
+    """What a partition retains: the half-open range of offsets [earliest, end)."""
+
+    earliest: int
+    end: int
+
+    @property
+    def count(self) -> int:
+        return self.end - self.earliest
+
+
+# Topic -> partition -> what it retains.
+RetainedOffsets = Mapping[str, Mapping[int, OffsetRange]]
+
+
+def not_retained(start: KafkaOffsets, retained: RetainedOffsets) -> Iterator[Reason]:
+    """Each partition whose next offset Kafka does not have."""
+    for topic, partitions in start.items():
+        for partition, offset in partitions.items():
+            held = retained.get(topic, {}).get(partition)
+            where = {"topic": topic, "partition": partition}
+            if held is None:
+                yield messages.PARTITION_GONE(**where)
+            elif offset < held.earliest:
+                yield messages.OFFSETS_EXPIRED(**where, first=offset, last=held.earliest - 1)
+            elif offset > held.end:
+                yield messages.OFFSETS_BEYOND_END(**where, end=held.end, offset=offset)
+
+
+def lag_of(retained: OffsetRange, read: int | None) -> int:
+    """What is still to be read of a partition: all of it where nothing has been read yet."""
+    return max(0, retained.end - (retained.earliest if read is None else read))
+
+
+def kafka_offsets(texts: Sequence[str | None]) -> KafkaOffsets:
+    """Of the Kafka sources among these, together."""
+    found: dict[str, dict[int, int]] = {}
+    for text in texts:
+        for topic, held in (parse_kafka_offsets(text) or {}).items():
+            found.setdefault(topic, {}).update(held)
+    return found

@@ -9,7 +9,6 @@ from typing import Any
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.finding import Finding
 from anabranch.checkpoint.findings import findings
-from anabranch.checkpoint.offsets import RetainedOffsets
 from anabranch.checkpoint.report import (
     BatchView,
     OperatorView,
@@ -20,7 +19,7 @@ from anabranch.checkpoint.report import (
     view_operator,
 )
 from anabranch.checkpoint.restartable import Rewindability
-from anabranch.checkpoint.sources import SourceRange
+from anabranch.checkpoint.sources import RetainedOffsets, SourceRange
 from anabranch.cli.output import write_line, write_table
 from anabranch.text.durations import format_duration
 from anabranch.text.sizes import human_bytes

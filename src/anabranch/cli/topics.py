@@ -12,7 +12,7 @@ from anabranch.cli.confirm import confirm
 from anabranch.cli.output import AsJson, Cli, cli_of, write_json, write_table
 
 if TYPE_CHECKING:
-    from anabranch.checkpoint.offsets import OffsetRange
+    from anabranch.checkpoint.sources import OffsetRange
     from anabranch.project.cluster import KafkaAdmin
 
 app = typer.Typer(help="Kafka's topics.", invoke_without_command=True)

@@ -18,7 +18,7 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.admin._metadata import ClusterMetadata
 from confluent_kafka.cimpl import NewTopic
 
-from anabranch.checkpoint.offsets import OffsetRange
+from anabranch.checkpoint.sources import OffsetRange
 from anabranch.errors import Failed
 from anabranch.kafka.client import error_text, open_client
 from anabranch.kafka.messages import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
-from anabranch.checkpoint.offsets import OffsetRange
+from anabranch.checkpoint.sources import OffsetRange
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.client import error_text
 from anabranch.kafka.messages import NO_DELIVERY_REPORT, RECORDS_NOT_ACKNOWLEDGED

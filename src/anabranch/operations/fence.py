@@ -8,7 +8,7 @@ from anabranch.errors import AnabranchError, Refused
 from anabranch.operations import messages
 from anabranch.operations.change import JOURNAL
 from anabranch.storage.base import Storage
-from anabranch.storage.codec import parse
+from anabranch.storage.files import parse
 
 _MOST_JOURNAL_BYTES = 1 << 30
 # A fence is one short line; a log entry may be large, and is none.

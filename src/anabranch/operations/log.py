@@ -15,8 +15,7 @@ from uuid import uuid4
 from anabranch.errors import AnabranchError
 from anabranch.operations import messages
 from anabranch.operations.receipt import Outcome, Receipt
-from anabranch.storage.codec import Format, parse
-from anabranch.storage.files import read_text, write_whole
+from anabranch.storage.files import Format, parse, read_text
 from anabranch.text.suggest import did_you_mean
 
 P = TypeVar("P")
@@ -72,11 +71,11 @@ class OperationLog:
     directory: Path
 
     def record_plan(self, operation: str, plan_format: Format[P], plan: P) -> None:
-        write_whole(self._plan(operation), plan_format.encode(plan, indent=2))
+        plan_format.write(self._plan(operation), plan, indent=2)
 
     def record_receipt(self, operation: str, outcome: Outcome, **about: Any) -> None:
         moment = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        write_whole(self._receipt(operation), RECEIPT.encode(Receipt(moment, outcome, **about), indent=2))
+        RECEIPT.write(self._receipt(operation), Receipt(moment, outcome, **about), indent=2)
 
     def all(self) -> Iterator[Operation]:
         """The newest first."""
@@ -96,8 +95,7 @@ class OperationLog:
         path, receipt_path = self._plan(name), self._receipt(name)
         try:
             plan = parse(text, str(path))
-            receipt_text = read_text(receipt_path)
-            receipt = RECEIPT.decode(receipt_text, str(receipt_path)) if receipt_text is not None else None
+            receipt = RECEIPT.read(receipt_path)
         except AnabranchError as error:
             return Operation(name, "?", {}, str(path), None, problem=error.text)
         return Operation(name, str(plan.get("kind")), plan, str(path), receipt)

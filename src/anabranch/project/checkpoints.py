@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.checkpoint.messages import ONE_CHECKPOINT
-from anabranch.checkpoint.offsets import RetainedOffsets
+from anabranch.checkpoint.sources import RetainedOffsets
 from anabranch.errors import AnabranchError
 from anabranch.pipeline.catalog import find_pipelines
 from anabranch.pipeline.definition import Pipeline

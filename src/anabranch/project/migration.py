@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,36 +20,21 @@ from anabranch.errors import Reason
 from anabranch.kafka.embedded.broker import BROKER
 from anabranch.pipeline.catalog import PIPELINES
 from anabranch.project import messages, old_plans
-from anabranch.project.project import Project
-from anabranch.storage.codec import Format
+from anabranch.project.project import PROJECT, Project, ProjectMark
 from anabranch.storage.files import read_text, write_whole
 from anabranch.storage.location import CheckpointLocation
 
 ASIDE = "from-0.1.0"
 
 
-@dataclass(frozen=True)
-class ProjectMark:
-    """Which version wrote the project last."""
-
-    version: str
-
-
-PROJECT = Format("project", 1, ProjectMark)
-
-
 def migrate(project: Project) -> Reason | None:
-    """None: there was nothing to migrate. Refuses a project of a newer version."""
-    mark = project.home / "project.json"
-    if (text := read_text(mark)) is not None:
-        PROJECT.decode(text, str(mark))
-        return None
+    """None: there was nothing to migrate."""
     locations = [location for pipeline in PIPELINES for location in project.checkpoints(pipeline)]
     for location in locations:
         _check_lease(location)
     moved = [*_checkpoint_files(project, locations), *_operation_files(project), *_broker_file(project)]
     try:
-        write_whole(mark, PROJECT.encode(ProjectMark(anabranch.__version__)))
+        PROJECT.write(project.mark, ProjectMark(anabranch.__version__))
     except PermissionError:
         # Nothing can be written here: then nothing is ever migrated either, and looking is allowed.
         return None
@@ -71,7 +55,7 @@ def _checkpoint_files(project: Project, locations: list[CheckpointLocation]) -> 
         facts, batches = location.beside("facts.json"), location.beside("batches.jsonl")
         if (found := _object(facts)) is not None:
             baseline = BASELINE.from_json({**BASELINE.head, "codes": {}, **found}, str(facts))
-            write_whole(location.baseline, BASELINE.encode(baseline))
+            BASELINE.write(location.baseline, baseline)
             yield _set_aside(project, facts)
         if batches.exists():
             _rewrite_history(location, batches)

@@ -15,7 +15,18 @@ from anabranch.pipeline.definition import Pipeline, Sink, Table, Topic
 from anabranch.pipeline.messages import WINDOW_NOT_SETTABLE
 from anabranch.project import messages
 from anabranch.project.settings import LoadedSettings, PipelineSettings, Settings, load_settings
+from anabranch.storage.files import Format
 from anabranch.storage.location import CheckpointLocation
+
+
+@dataclass(frozen=True)
+class ProjectMark:
+    """Which version wrote the project last."""
+
+    version: str
+
+
+PROJECT = Format("project", 1, ProjectMark)
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,10 @@ class Project:
     @property
     def log_dir(self) -> Path:
         return self.home / "logs"
+
+    @property
+    def mark(self) -> Path:
+        return self.home / "project.json"
 
     @property
     def operations(self) -> OperationLog:
@@ -104,7 +119,8 @@ def open_project(
         raise messages.NOT_A_DIRECTORY(path=str(directory))
     directory = directory.resolve()
     project = Project(directory, load_settings(directory, options))
-    if project.home.is_dir():
+    # Refuses a project of a newer version; one without a mark may be of 0.1.0.
+    if project.home.is_dir() and PROJECT.read(project.mark) is None:
         from anabranch.project.migration import migrate
 
         migrated = migrate(project)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from anabranch.checkpoint.offsets import OffsetRange
+from anabranch.checkpoint.sources import OffsetRange
 from anabranch.delta.lake import files_within
 from anabranch.errors import Refused
 from anabranch.kafka.records import GroupProducer, latest_by_key, read_records
@@ -27,7 +27,7 @@ from anabranch.reprocess.plan import (
     with_topic,
 )
 from anabranch.spark.session import Session
-from anabranch.storage.codec import Format
+from anabranch.storage.files import Format
 from anabranch.streaming.result_headers import operation_headers
 
 REPROCESS = Format("reprocess", 1, ReprocessPlan)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from anabranch.checkpoint.offsets import OffsetRange, committed_so_far
 from anabranch.checkpoint.reader import read_logs
+from anabranch.checkpoint.sources import OffsetRange
 from anabranch.delta.lake import records_within
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.records import read_records
@@ -40,8 +40,8 @@ def stream_state(project: Project, pipeline: Pipeline) -> StreamState:
     return StreamState(
         watermark_ms=entry.watermark_ms if entry else None,
         next_watermark_ms=commit.next_watermark_ms if commit else None,
-        stream_read=committed_so_far(stream).get(topic, {}),
-        lake_read=committed_so_far(lake).get(topic, {}),
+        stream_read=stream.end_of(stream.commits.newest).get(topic, {}),
+        lake_read=lake.end_of(lake.commits.newest).get(topic, {}),
     )
 
 

@@ -19,7 +19,7 @@ from anabranch.rewind import messages
 from anabranch.rewind.plan import RewindPlan, verify, verify_rewind
 from anabranch.rewind.undo import UndoPlan, plan_undo
 from anabranch.storage.base import OnProgress
-from anabranch.storage.codec import Format
+from anabranch.storage.files import Format
 from anabranch.storage.location import CheckpointLocation
 from anabranch.streaming.sinks import policy_for
 

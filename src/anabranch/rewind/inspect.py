@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from anabranch.checkpoint.baseline import read_baseline
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.lease import holder_of
-from anabranch.checkpoint.offsets import RetainedOffsets, not_retained, start_of
+from anabranch.checkpoint.sources import RetainedOffsets, not_retained
 from anabranch.errors import Failed, Reason
 from anabranch.operations.change import SinkChange
 from anabranch.operations.fence import not_finished, under_way
@@ -104,7 +104,7 @@ def _check_same_topic(pipeline: Pipeline, location: CheckpointLocation, admin: K
 
 def _in_the_lake(project: Project, checkpoint: Checkpoint, batch: int, retained: RetainedOffsets) -> Iterator[Reason]:
     """Where Kafka no longer has what the batch needs: whether the lake still has it."""
-    start = start_of(checkpoint, batch)
+    start = checkpoint.start_of(batch)
     if not list(not_retained(start, retained)):
         return
     from anabranch.delta.lake import inspect_lake

@@ -13,9 +13,8 @@ from typing import Literal
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.files import LogFiles, parse_state_name
 from anabranch.checkpoint.logs import KafkaOffsets, OffsetEntry
-from anabranch.checkpoint.offsets import RetainedOffsets, read_so_far, start_of
 from anabranch.checkpoint.restartable import Rewindability, judge_replan, judge_replay
-from anabranch.checkpoint.sources import log_offset
+from anabranch.checkpoint.sources import RetainedOffsets, log_offset
 from anabranch.errors import Reason
 from anabranch.operations.change import CheckpointChange, OffsetPairs, SinkChange, fingerprint
 from anabranch.operations.receipt import Check
@@ -63,7 +62,7 @@ def plan_rewind(
     """The batch must be possible (`check_possible`)."""
     newest = checkpoint.newest if checkpoint.newest is not None else -1
     paths = tuple(files_beyond(checkpoint, batch, mode))
-    now, then = read_so_far(checkpoint), start_of(checkpoint, batch)
+    now, then = checkpoint.end_of(checkpoint.newest), checkpoint.start_of(batch)
     return RewindPlan(
         change=CheckpointChange(
             operation=operation,

@@ -18,8 +18,6 @@ Sizes = dict[str, dict[str, int]]
 Move = tuple[str, str]
 # Done, of how many.
 OnProgress = Callable[[int, int], None]
-# Moves between two steps of progress.
-_GROUP = 1000
 
 
 class MoveConflict(Exception):
@@ -63,18 +61,6 @@ class Storage(Protocol):
 
     def sync(self, directories: Iterable[str]) -> None:
         """What was moved from or to these survives a loss of power. One that is not there is skipped."""
-
-
-def move_one_by_one(storage: Storage, moves: Sequence[Move], progress: OnProgress) -> None:
-    for number, (source, target) in enumerate(moves):
-        if number % _GROUP == 0:
-            progress(number, len(moves))
-        try:
-            storage.move(source, target)
-        except (FileNotFoundError, FileExistsError):
-            if storage.holds(source) or not storage.holds(target):
-                raise MoveConflict(source, target) from None
-    progress(len(moves), len(moves))
 
 
 def no_exclusive_create(path: str) -> Refused:

@@ -1,10 +1,122 @@
-"""Small files on this machine: each is there whole or not at all. Every effect on a file of ours is one of these."""
+"""Files of ours: each is there whole or not at all, and what we read again begins with a format number, through one codec.
+
+An unknown format number, kind or field is refused as written by a newer version. It is never read as "nothing known", nothing
+is defaulted, and a file that cannot be read is not overwritten.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from uuid import uuid4
+
+from anabranch.storage.messages import FILE_DAMAGED, FORMAT_NEWER, NAME_NOT_UTF8
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Format(Generic[T]):
+    """One kind of file: its name, the number of its format, and the frozen dataclass that it holds."""
+
+    kind: str
+    number: int
+    type: type[T]
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[T]:
+        # Loaded where something is written or read: it takes a tenth of a second.
+        from pydantic import TypeAdapter
+
+        return TypeAdapter(self.type)
+
+    @property
+    def head(self) -> dict[str, Any]:
+        return {"format": self.number, "kind": self.kind}
+
+    def encode(self, value: T, indent: int | None = None) -> str:
+        return json.dumps({**self.head, **self.as_json(value)}, indent=indent, ensure_ascii=False)
+
+    def read(self, path: Path) -> T | None:
+        """None: there is no such file."""
+        text = read_text(path)
+        return None if text is None else self.decode(text, str(path))
+
+    def write(self, path: Path, value: T, indent: int | None = None) -> None:
+        write_whole(path, self.encode(value, indent))
+
+    def as_json(self, value: T) -> dict[str, Any]:
+        try:
+            fields: dict[str, Any] = self._adapter.dump_python(value, mode="json")
+        except UnicodeEncodeError as error:
+            raise NAME_NOT_UTF8(name=ascii(error.object)) from None
+        return fields
+
+    def decode(self, text: str, path: str) -> T:
+        return self.from_json(parse(text, path), path)
+
+    def from_json(self, found: Mapping[str, Any], path: str) -> T:
+        check_head(found, self.kind, self.number, path)
+        fields = {name: value for name, value in found.items() if name not in self.head}
+        value = self._validate(fields, path)
+        # What was read is exactly what would be written: no field was dropped, none was defaulted.
+        written = self.as_json(value)
+        if unknown := list(_only_in(fields, written)):
+            raise FORMAT_NEWER(path=path, what=f"unknown field {', '.join(unknown)}")
+        if missing := list(_only_in(written, fields)):
+            raise FILE_DAMAGED(path=path, what=f"missing field {', '.join(missing)}")
+        return value
+
+    def _validate(self, fields: Mapping[str, Any], path: str) -> T:
+        from pydantic import ValidationError
+
+        try:
+            return self._adapter.validate_json(json.dumps(fields), strict=True)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            raise FILE_DAMAGED(path=path, what=f"{place}: {first['msg']}") from None
+
+
+def parse(text: str, path: str) -> dict[str, Any]:
+    """The object in a text of ours, whatever its format."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise FILE_DAMAGED(path=path, what=f"it is not JSON ({error})") from None
+    if not isinstance(found, dict):
+        raise FILE_DAMAGED(path=path, what="it is no JSON object")
+    return found
+
+
+def check_head(found: Mapping[str, Any], kind: str, number: int, path: str) -> None:
+    if found.get("format") is None:
+        raise FILE_DAMAGED(path=path, what="it has no format number")
+    if found["format"] != number:
+        raise FORMAT_NEWER(path=path, what=f"format {found['format']}, this version knows {number}")
+    if found.get("kind") != kind:
+        raise FORMAT_NEWER(path=path, what=f"kind {found.get('kind')!r}, expected {kind!r}")
+
+
+def _only_in(one: Any, other: Any, above: str = "") -> Iterator[str]:
+    """The fields of one that the other does not have."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for name in one:
+            if name not in other:
+                yield f"{above}{name}"
+            else:
+                yield from _only_in(one[name], other[name], f"{above}{name}.")
+    elif isinstance(one, list) and isinstance(other, list):
+        for number, (left, right) in enumerate(zip(one, other, strict=True)):
+            yield from _only_in(left, right, f"{above}{number}.")
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from uuid import uuid4
 
-from anabranch.storage.base import Move, OnProgress, Sizes, move_one_by_one, no_exclusive_create
-from anabranch.storage.rename import rename_exclusively
+from anabranch.storage.base import Move, MoveConflict, OnProgress, Sizes, Storage, no_exclusive_create
 
 # The longest path below the root: state/<operator>/<partition>/<store>/SSTs.
 _MOST_LEVELS = 5
@@ -17,6 +17,8 @@ _MOST_LEVELS = 5
 LEVEL_1 = ("offsets", "commits", "sources", "state", "_rewind")
 # Sizes take two thirds of a walk. Those of the logs and of Hadoop's checksums are measured one by one, on request.
 _NOT_MEASURED = ("offsets", "commits")
+# Moves between two steps of progress.
+_GROUP = 1000
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
@@ -154,3 +156,48 @@ def _size(entry: os.DirEntry[str]) -> int:
     except OSError:
         # Gone since, or a link to nowhere: it is listed, and reading it will tell.
         return -1
+
+
+def move_one_by_one(storage: Storage, moves: Sequence[Move], progress: OnProgress) -> None:
+    for number, (source, target) in enumerate(moves):
+        if number % _GROUP == 0:
+            progress(number, len(moves))
+        try:
+            storage.move(source, target)
+        except (FileNotFoundError, FileExistsError):
+            if storage.holds(source) or not storage.holds(target):
+                raise MoveConflict(source, target) from None
+    progress(len(moves), len(moves))
+
+
+_NOREPLACE = 1
+_HERE = -100
+# The kernel or the file system does not know it.
+_UNKNOWN = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP}
+
+
+def rename_exclusively(source: str, target: str) -> None:
+    """FileNotFoundError without a source; FileExistsError if the target is there."""
+    if _RENAMEAT2 is not None:
+        if _RENAMEAT2(_HERE, os.fsencode(source), _HERE, os.fsencode(target), _NOREPLACE) == 0:
+            return
+        error = ctypes.get_errno()
+        if error not in _UNKNOWN:
+            raise OSError(error, os.strerror(error), source, None, target)
+    if os.path.lexists(target):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+    os.rename(source, target)  # noqa: PTH104 - 40,000 of them
+
+
+def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
+    """Linux since 3.15, with glibc since 2.28 or musl."""
+    try:
+        function = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):
+        return None
+    function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    function.restype = ctypes.c_int
+    return function
+
+
+_RENAMEAT2 = _renameat2()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from anabranch.storage.base import Move, OnProgress, Sizes, move_one_by_one, no_exclusive_create
+from anabranch.storage.base import Move, OnProgress, Sizes, no_exclusive_create
+from anabranch.storage.local import move_one_by_one
 
 
 class MemoryStorage:

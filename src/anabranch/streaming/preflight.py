@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from anabranch.checkpoint.baseline import Baseline, read_baseline, write_baseline
 from anabranch.checkpoint.checkpoint import Checkpoint
-from anabranch.checkpoint.offsets import not_retained, start_of
 from anabranch.checkpoint.reader import read_logs
+from anabranch.checkpoint.sources import not_retained
 from anabranch.errors import Reason
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.operations.fence import check_not_fenced
@@ -30,7 +30,7 @@ def check_start(
     check_not_fenced(location.storage(), f"{pipeline.name} cannot start")
     checkpoint = read_logs(location.storage())
     codes = _check_baseline(pipeline, location, checkpoint, now)
-    if gone := list(not_retained(start_of(checkpoint, checkpoint.next_batch), retained)):
+    if gone := list(not_retained(checkpoint.start_of(checkpoint.next_batch), retained)):
         raise messages.OFFSETS_LOST(pipeline=pipeline.name, why=gone, checkpoint=str(location))
     codes = {code_fingerprint(pipeline): checkpoint.next_batch, **codes}
     write_baseline(location, replace(now, codes=codes))

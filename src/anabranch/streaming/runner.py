@@ -18,8 +18,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from anabranch.checkpoint.batch_history import BatchRecord, append_batch
 from anabranch.checkpoint.logs import parse_kafka_offsets
-from anabranch.checkpoint.offsets import OffsetRange, lag_of, start_of
 from anabranch.checkpoint.reader import read_logs
+from anabranch.checkpoint.sources import OffsetRange, lag_of
 from anabranch.errors import AnabranchError, Failed
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.pipeline.definition import Out
@@ -128,7 +128,7 @@ class Runner:
     def _start(self, running: _Running) -> None:
         running.retry_at_s = None
         checkpoint = read_logs(running.run.location.storage())
-        running.read = start_of(checkpoint, checkpoint.next_batch).get(running.topic, {})
+        running.read = checkpoint.start_of(checkpoint.next_batch).get(running.topic, {})
         running.query = start_query(self._spark, running.run.query, self._out, running.gate)
         running.update(state="running", note="")
 

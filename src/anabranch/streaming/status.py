@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from anabranch.checkpoint.batch_history import newest_entry
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.lease import holder_of
-from anabranch.checkpoint.offsets import lag_of, start_of
 from anabranch.checkpoint.reader import read_logs
+from anabranch.checkpoint.sources import lag_of
 from anabranch.errors import AnabranchError
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.operations.fence import under_way
@@ -131,5 +131,5 @@ def _lag(pipeline: Pipeline, checkpoint: Checkpoint, admin: KafkaAdmin | None) -
         ranges = admin.offset_ranges(pipeline.source_topic)
     except AnabranchError:
         return None
-    read = start_of(checkpoint, checkpoint.next_batch).get(pipeline.source_topic, {})
+    read = checkpoint.start_of(checkpoint.next_batch).get(pipeline.source_topic, {})
     return {partition: lag_of(offsets, read.get(partition)) for partition, offsets in ranges.items()}

@@ -36,8 +36,7 @@ from anabranch.kafka.messages import (
 from anabranch.processes import ProcessMark, mark_of
 from anabranch.spark.jars import locked
 from anabranch.spark.java import find_java
-from anabranch.storage.codec import Format
-from anabranch.storage.files import read_text, remove, write_whole
+from anabranch.storage.files import Format, remove
 
 # A start takes 2 to 3 s on 2 cores. Recovering a large log after kill -9 takes longer.
 START_TIMEOUT_S = 60.0
@@ -66,9 +65,7 @@ def embedded_version() -> str:
 
 def find_broker(broker_dir: Path) -> RunningBroker | None:
     """The running broker of a project. A stale broker.json, or another process with the same id, does not count."""
-    file = broker_dir / "broker.json"
-    text = read_text(file)
-    broker = BROKER.decode(text, str(file)) if text is not None else None
+    broker = BROKER.read(broker_dir / "broker.json")
     return broker if broker is not None and broker.mark.is_alive() else None
 
 
@@ -83,7 +80,7 @@ def start_broker(broker_dir: Path, port: int, jars: Sequence[Path]) -> tuple[Run
         process = _launch(broker_dir, port, jars)
         mark = mark_of(process.pid)
         broker = RunningBroker(mark, port, mark.created_s)
-        write_whole(broker_dir / "broker.json", BROKER.encode(broker))
+        BROKER.write(broker_dir / "broker.json", broker)
         _await_answer(broker, process, broker_dir)
         # The broker outlives this process. Without a return code, Python would warn about a child that still runs.
         process.returncode = 0

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.errors import Reason
 from anabranch.operations.change import SinkChange
-from anabranch.pipeline.definition import Out, Pipeline
+from anabranch.pipeline.definition import Out, Pipeline, Sink
+from anabranch.storage.messages import FORMAT_NEWER
 from anabranch.streaming import messages
 from anabranch.streaming.batch_gate import BatchGate
 
@@ -114,3 +115,17 @@ POLICIES: dict[str, SinkPolicy] = {}
 
 def register(policy: SinkPolicy) -> None:
     POLICIES[policy.kind] = policy
+
+
+def policy_of(sink: Sink) -> SinkPolicy:
+    return POLICIES[sink.kind]
+
+
+def policy_for(change: SinkChange, plan: str) -> SinkPolicy | None:
+    """Who carries out the sink's part of a plan; None: nothing is to be done. Refuses a kind that is not known here."""
+    if change.action == "leave":
+        return None
+    if change.kind not in POLICIES:
+        # Never taken for "leave": the operation would finish without its sink.
+        raise FORMAT_NEWER(path=plan, what=f"a sink of kind {change.kind!r}")
+    return POLICIES[change.kind]

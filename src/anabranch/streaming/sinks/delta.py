@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from anabranch.checkpoint.checkpoint import Checkpoint
-from anabranch.checkpoint.offsets import read_so_far, start_of
 from anabranch.delta.messages import OTHER_WRITER
 from anabranch.delta.written_rows import WrittenRows
 from anabranch.errors import Reason
 from anabranch.operations.change import SinkChange
 from anabranch.pipeline.definition import Out, Table
-from anabranch.storage.codec import Format
+from anabranch.storage.files import Format
 from anabranch.streaming import messages
 from anabranch.streaming.batch_gate import BatchGate
 from anabranch.streaming.sinks.base import QueryRun, RewoundBatches, SinkPolicy, Stopping, leave, register
@@ -106,9 +105,9 @@ def _rows(params: Mapping[str, Any]) -> WrittenRows:
 
 def _ranges(checkpoint: Checkpoint, batch: int) -> dict[str, dict[str, tuple[int, int]]]:
     """What the batches from this one on have read; empty partitions are left out."""
-    begins = start_of(checkpoint, batch)
+    begins = checkpoint.start_of(batch)
     found: dict[str, dict[str, tuple[int, int]]] = {}
-    for topic, ends in read_so_far(checkpoint).items():
+    for topic, ends in checkpoint.end_of(checkpoint.newest).items():
         for partition, end in ends.items():
             begin = begins.get(topic, {}).get(partition, 0)
             if begin < end:
