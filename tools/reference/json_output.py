@@ -8,9 +8,7 @@ from anabranch.project.doctor import CheckResult
 from anabranch.streaming.status import PipelineStatus
 from tools.reference.dataclass_tables import fields_table
 
-
-def json_page() -> str:
-    return f"""\
+_INTRODUCTION = """\
 # JSON output
 
 `--json` prints one JSON document on stdout; `consume --json` prints one for each record, on a line of its own.
@@ -22,15 +20,15 @@ Times are ISO-8601 in UTC.
 A command that fails prints one object with the field `error`, beside the text on stderr:
 
 ```json
-{{
-  "error": {{
+{
+  "error": {
     "code": "no-kafka",
-    "params": {{"directory": "/work/visits"}},
+    "params": {"directory": "/work/visits"},
     "text": "no Kafka: the broker of /work/visits is not running, and kafka.bootstrap_servers is not set",
     "remedies": ["anabranch broker start", "or set kafka.bootstrap_servers in anabranch.toml"],
     "exit_code": 1
-  }}
-}}
+  }
+}
 ```
 
 Match on `code` and `params`; the words may change.
@@ -54,7 +52,11 @@ Match on `code` and `params`; the words may change.
 | `reprocess`, `rewind`, `undo` | the plan, with the fields of [its format](formats.md), before it is applied |
 | `status` | `kafka` (its address, or why it is unreachable) and `pipelines`; see below |
 | `topics` | a list of `topic` and `partitions`, each with `partition`, `earliest`, `end` |
+"""
 
+
+def json_page() -> str:
+    return f"""{_INTRODUCTION}
 ## status: a pipeline
 
 {fields_table(PipelineStatus)}
