@@ -1,6 +1,6 @@
 """Real checkpoints, made once by real queries: what is seen in them, and that a verdict is what a restart then does.
 
-The rewind is done by hand here, file by file as checkpoint-rewind.md says (1 and 6): it judges the inventory, no tool of ours.
+The rewind is done by hand here, file by file as docs/internals/rewinding.md says: it judges the reader, no tool of ours.
 """
 
 from __future__ import annotations
