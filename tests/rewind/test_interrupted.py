@@ -130,3 +130,18 @@ def test_a_checkpoint_without_its_commits_is_refused_before_anything_moves(desk:
         entry.unlink()
     code, said = desk.rewind("--to-batch", "3", *FOREIGN, "--yes")
     assert (code, "[not-restartable]" in said) == (3, True)
+
+
+def test_a_fence_without_a_journal_is_named_and_no_operation_is_invented(desk: Desk) -> None:
+    project = open_project(desk.project)
+    write_tree(draw() | {"offsets/9": f"{FENCE}\n"}, project.checkpoint(project.pipeline(find_pipeline("visits-counter"))).path)
+    code, said = desk("checkpoint", "visits-counter", "--state")
+    assert (code, "[fence-without-journal]" in said, "resume an operation" in said) == (3, True, False)
+    assert "an operation without a journal" in desk("status")[1]
+
+
+@pytest.mark.parametrize("after", [2, 10])
+def test_undo_as_json_shows_the_operation_that_it_rolls_back(after: int, desk: Desk, interrupted: Callable[[int], str]) -> None:
+    operation = interrupted(after)
+    assert desk("undo", operation, "--yes", "--json")[0] == 0
+    assert json.loads(desk.out)["id"] == operation

@@ -79,7 +79,7 @@ def test_each_visit_is_printed_exactly_once_over_a_stop_and_a_start(project: Pro
     left_out = sum(entry.kind in ("bad", "future") for entry in read_ledger(project.directory / "ledger.jsonl"))
     assert (status["records"], status["problems"], status["running"]) == (110, left_out, None)
     assert sum(status["lag"].values()) == 0
-    assert "does not run" in project("stop", "visits-log").stderr
+    assert "is not running" in project("stop", "visits-log").stderr
 
 
 def _where_it_resumes(project: Project) -> str:

@@ -192,7 +192,7 @@ STATE_UNREADABLE = refusal("state-unreadable", "the state after batch {batch} ca
 STATE_READER_FAILED = failure("state-reader-failed", "Spark cannot read this state: {reason}", "full log: {log}")
 BUSY = refusal("checkpoint-busy", "another operation is working on {path}", "anabranch operations   shows when it is done")
 LEASE_HELD = refusal(
-    "lease-held", "{name} is held: {holder}", "anabranch stop {name}   ends it after its batch", "anabranch status"
+    "lease-held", "{name} is in use: {holder}", "anabranch stop {name}   ends it after its batch", "anabranch status"
 )
 
 # What differs between the first start of a query on its checkpoint and now.

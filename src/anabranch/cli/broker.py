@@ -24,7 +24,7 @@ def start(
 
     cli = cli_of(context)
     running, started = broker.start(cli.project(), port, cli)
-    cli.say(f"{'Kafka answers' if started else 'Kafka runs already'} on {running.address} (process {running.mark.pid}).")
+    cli.say(f"{'Kafka answers' if started else 'Kafka is already running'} on {running.address} (process {running.mark.pid}).")
 
 
 @app.command()
@@ -38,7 +38,7 @@ def stop(context: typer.Context) -> None:
     cli = cli_of(context)
     with cli.busy("Stopping Kafka"):
         stopped = broker.stop(cli.project())
-    cli.say("Kafka has stopped." if stopped else "No broker of this project runs.")
+    cli.say("Kafka has stopped." if stopped else "No broker of this project is running.")
 
 
 @app.command()

@@ -27,7 +27,7 @@ def reprocess(
     from anabranch.pipeline.catalog import find_pipeline
     from anabranch.project.session import new_log_file, open_session
     from anabranch.reprocess.apply import REPROCESS, apply_reprocess, plan_reprocess
-    from anabranch.reprocess.explain import explain_reprocess, explain_sent
+    from anabranch.reprocess.explain import explain_reprocess, explain_sent, question
     from anabranch.reprocess.inspect import check_range
     from anabranch.reprocess.plan import Range, with_topic
     from anabranch.text.instants import parse_instant
@@ -49,7 +49,7 @@ def reprocess(
     show(explain_reprocess(plan), REPROCESS.as_json(plan), as_json)
     if dry_run:
         return
-    confirm(yes, f"Send {len(plan.changes)} results to {plan.topic}?")
+    confirm(yes, question(plan))
     with cli.counting("Sending results") as count:
         sent = apply_reprocess(project, plan, count)
     cli.say_all(explain_sent(plan, sent))

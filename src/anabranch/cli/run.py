@@ -10,7 +10,7 @@ from anabranch.cli import messages
 from anabranch.cli.output import cli_of
 from anabranch.text.durations import parse_duration_s
 
-Names = Annotated[list[str], typer.Argument(metavar="PIPELINE...", help="anabranch pipelines lists them.")]
+Names = Annotated[list[str], typer.Argument(metavar="PIPELINE", help="anabranch pipelines lists them.")]
 
 
 def run(

@@ -27,4 +27,4 @@ def stop(context: typer.Context, names: Names) -> None:
                 await_free(location)
             cli.say(f"{pipeline.name} has ended.")
         if not locations:
-            cli.say(f"{pipeline.name} does not run.")
+            cli.say(f"{pipeline.name} is not running.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anabranch.cli.confirm import DryRun, PlanAsJson, Yes, check_answer, confirm, show
-from anabranch.cli.output import Cli, cli_of
+from anabranch.cli.output import Cli, cli_of, write_json
 
 if TYPE_CHECKING:
     from anabranch.operations.log import Operation
@@ -33,6 +33,8 @@ def undo(
     project = cli.project()
     operation = project.operations.find(operation_id)
     if operation.kind != "reprocess" and is_under_way(operation):
+        if as_json:
+            write_json(operation.as_json())
         _roll_back(cli, project, operation, yes, dry_run)
         return
     plan = undo_plan(project.operations, operation)
@@ -48,7 +50,7 @@ def undo(
 def _roll_back(cli: Cli, project: Project, operation: Operation, yes: bool, dry_run: bool) -> None:
     from anabranch.rewind.apply import roll_back
 
-    cli.say(f"{operation.id} is not finished: what it has done is rolled back.")
+    cli.say(f"{operation.id} is not finished: undo rolls back what it has done.")
     if dry_run:
         return
     confirm(yes, f"Roll {operation.id} back?")

@@ -45,9 +45,13 @@ def is_fence(storage: Storage, path: str) -> bool:
 
 def fenced_by(storage: Storage, what: str) -> str | None:
     """The operation whose fence stands there: what the checkpoint holds is neither the old state nor the new one."""
-    if read_logs(storage).fence is None:
+    fence = read_logs(storage).fence
+    if fence is None:
         return None
-    return under_way(storage, what) or "an operation"
+    operation = under_way(storage, what)
+    if operation is None:
+        raise messages.FENCE_WITHOUT_JOURNAL(what=what, fence=f"{storage.path}/{fence}")
+    return operation
 
 
 def check_not_fenced(storage: Storage, what: str) -> None:

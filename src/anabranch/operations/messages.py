@@ -18,6 +18,12 @@ JOURNAL_UNREADABLE = refusal(
     "{what}: an operation is not finished, and its journal {journal} cannot be read: {reason}",
     "if the operation is {operation}, copy .anabranch/operations/{operation}/plan.json over the journal; then the same again",
 )
+FENCE_WITHOUT_JOURNAL = refusal(
+    "fence-without-journal",
+    "{what}: {fence} is the fence of an operation, and there is no journal that names it",
+    "anabranch operations   lists those that are not finished: resume or undo it",
+    "if there is none, move that file aside",
+)
 PLAN_STALE = refusal(
     "plan-stale",
     "plan {operation} is stale, nothing was changed: files of the checkpoint came or went since it was made",

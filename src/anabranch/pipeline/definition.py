@@ -164,9 +164,13 @@ class Pipeline:
         if kind not in Sink.kinds:
             raise messages.UNKNOWN_SINK(to=to, suggestion=did_you_mean(kind, Sink.kinds))
         sink = Sink.kinds[kind].parse(target, self)
-        if sink.appends_only and (self.output_mode != "append" or self.per_batch):
-            raise messages.SINK_APPENDS_ONLY(pipeline=self.name, kind=kind)
+        self.check_sink(sink)
         return sink
+
+    def check_sink(self, sink: Sink) -> None:
+        """Refuses one that cannot take this pipeline's results."""
+        if sink.appends_only and (self.output_mode != "append" or self.per_batch):
+            raise messages.SINK_APPENDS_ONLY(pipeline=self.name, kind=sink.kind)
 
     def as_json(self) -> dict[str, Any]:
         """What is declared: everything but the functions."""

@@ -17,7 +17,7 @@ SINK_TAKES_NO_TARGET = misuse(
 )
 SINK_APPENDS_ONLY = misuse(
     "sink-appends-only",
-    "{pipeline} updates results that it has emitted before, and a {kind} can only be appended to",
+    "{pipeline} emits more than one result for a key, and a {kind} can only be appended to",
     "--to topic:NAME   keeps the latest result of each key",
 )
 WINDOW_NOT_SETTABLE = misuse(

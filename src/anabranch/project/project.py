@@ -79,6 +79,7 @@ class Project:
             if setting is not None and default is None:
                 raise WINDOW_NOT_SETTABLE(pipeline=defaults.name, what=what, setting=f"pipelines.{defaults.name}.{what}")
         sink: Sink = Topic(own.topics.sink) if own.topics.sink else Table(own.table) if own.table else defaults.sink
+        defaults.check_sink(sink)
         return defaults.changed(
             source_topic=own.topics.source,
             sink=self.placed(sink),

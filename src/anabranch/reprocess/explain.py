@@ -18,7 +18,7 @@ def explain_reprocess(plan: ReprocessPlan) -> Iterator[str]:
         yield f"  widened to whole windows; asked for was {plan.asked.describe()}"
     yield f"  from the lake {plan.lake}, version {plan.lake_version}: {plan.files} files, {plan.rows:,} rows"
     changed = sum(change.before != change.after for change in plan.changes)
-    yield f"  to topic {plan.topic}: {len(plan.changes)} results, {changed} of them changed"
+    yield f"  to topic {plan.topic}: {_results(plan)}, {changed} of them changed"
     changed_first = sorted(plan.changes, key=lambda change: change.before == change.after)
     for change in sorted(changed_first[:_MOST_SHOWN], key=lambda change: change.key):
         yield f"    {_short(change)}"
@@ -28,7 +28,16 @@ def explain_reprocess(plan: ReprocessPlan) -> Iterator[str]:
 
 
 def explain_sent(plan: ReprocessPlan, sent: int) -> Iterator[str]:
-    yield f"{sent} of {len(plan.changes)} results acknowledged by {plan.topic}. anabranch operations {plan.operation}"
+    yield f"{sent} of {_results(plan)} acknowledged by {plan.topic}. anabranch operations {plan.operation}"
+
+
+def question(plan: ReprocessPlan) -> str:
+    return f"Send {_results(plan)} to {plan.topic}?"
+
+
+def _results(plan: ReprocessPlan) -> str:
+    count = len(plan.changes)
+    return f"{count:,} result{'s' if count != 1 else ''}"
 
 
 def _short(change: Change) -> str:

@@ -103,7 +103,7 @@ def _operation(checkpoint: Checkpoint, storage: Storage) -> str | None:
     if checkpoint.fence is None:
         return None
     try:
-        return under_way(storage, "its status is unknown") or "an operation"
+        return under_way(storage, "its status is unknown") or "an operation without a journal"
     except AnabranchError:
         return "an operation whose journal cannot be read"
 
