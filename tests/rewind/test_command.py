@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -150,3 +152,13 @@ def test_a_pipeline_that_runs_is_not_rewound(desk: Desk) -> None:
     finally:
         lease.release()
     assert (code, "anabranch stop visits-windows" in said) == (3, True)
+
+
+def test_a_checkpoint_whose_name_is_not_utf_8_is_refused_and_a_link_to_it_is_rewound(desk: Desk) -> None:
+    odd = Path(os.fsdecode(os.fsencode(desk.checkpoint) + b"\xff"))
+    desk.checkpoint.rename(odd)
+    code, said = desk("rewind", str(odd), "--to-batch", "3", *FOREIGN, "--yes")
+    assert (code, "[name-not-utf8]" in said) == (3, True), said
+    desk.checkpoint.symlink_to(odd)
+    assert desk.rewind("--to-batch", "3", *FOREIGN, "--yes")[0] == 0
+    assert desk.operations()[0][2] == "done"

@@ -43,7 +43,13 @@ class Format(Generic[T]):
         return {"format": self.number, "kind": self.kind}
 
     def encode(self, value: T, indent: int | None = None) -> str:
-        return json.dumps({**self.head, **self.as_json(value)}, indent=indent, ensure_ascii=False)
+        text = json.dumps({**self.head, **self.as_json(value)}, indent=indent, ensure_ascii=False)
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            # Before anything is written: a plan that cannot name its files could not be resumed.
+            raise NAME_NOT_UTF8(name=ascii(text[: error.end].rpartition('"')[2])) from None
+        return text
 
     def read(self, path: Path) -> T | None:
         """None: there is no such file."""
@@ -54,10 +60,7 @@ class Format(Generic[T]):
         write_whole(path, self.encode(value, indent))
 
     def as_json(self, value: T) -> dict[str, Any]:
-        try:
-            fields: dict[str, Any] = self._adapter.dump_python(value, mode="json")
-        except UnicodeEncodeError as error:
-            raise NAME_NOT_UTF8(name=ascii(error.object)) from None
+        fields: dict[str, Any] = self._adapter.dump_python(value, mode="json")
         return fields
 
     def decode(self, text: str, path: str) -> T:
