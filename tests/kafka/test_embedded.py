@@ -86,6 +86,7 @@ def test_a_damaged_broker_file_is_named_and_not_overwritten(project: Project, co
         done = project("broker", command)
         assert (done.returncode, "[file-damaged]" in done.stderr) == (1, True), done.stderr
     assert (home / "broker.json").read_text() == content
+    (home / "broker.json").unlink()
 
 
 def test_a_port_in_use_is_an_error_with_the_process_that_uses_it(project: Project) -> None:

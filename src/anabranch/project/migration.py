@@ -16,12 +16,12 @@ import anabranch
 from anabranch.checkpoint.baseline import BASELINE
 from anabranch.checkpoint.batch_history import BatchRecord, append_batch, append_rewind, append_undo
 from anabranch.checkpoint.lease import LEASE
-from anabranch.errors import Reason
+from anabranch.errors import AnabranchError, Reason
 from anabranch.kafka.embedded.broker import BROKER
 from anabranch.pipeline.catalog import PIPELINES
 from anabranch.project import messages, old_plans
 from anabranch.project.project import PROJECT, Project, ProjectMark
-from anabranch.storage.files import read_text, write_whole
+from anabranch.storage.files import Format, read_text, write_whole
 from anabranch.storage.location import CheckpointLocation
 
 ASIDE = "from-0.1.0"
@@ -86,15 +86,30 @@ def _operation_files(project: Project) -> Iterator[Path]:
         for name, rewritten in (("plan.json", old_plans.plan), ("receipt.json", old_plans.receipt)):
             path = directory / name
             found = _object(path)
-            if found is not None and "format" not in found:
-                yield _rewrite(project, path, rewritten(found))
+            if found is None or "format" in found:
+                continue
+            try:
+                content = rewritten(found)
+            except (KeyError, TypeError, ValueError):
+                # As for the broker's file below.
+                continue
+            yield _rewrite(project, path, content)
 
 
 def _broker_file(project: Project) -> Iterator[Path]:
     path = project.broker_dir / "broker.json"
     found = _object(path)
-    if found is not None and "format" not in found:
+    if found is not None and "format" not in found and _is_valid(BROKER, {**BROKER.head, **found}, path):
         yield _rewrite(project, path, {**BROKER.head, **found})
+
+
+def _is_valid(kind: Format[Any], content: dict[str, Any], path: Path) -> bool:
+    """A file that 0.1.0 did not write so is left as it is: its reader says that it is damaged."""
+    try:
+        kind.from_json(content, str(path))
+    except AnabranchError:
+        return False
+    return True
 
 
 def _rewrite(project: Project, path: Path, content: dict[str, Any]) -> Path:
