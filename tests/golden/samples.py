@@ -25,7 +25,7 @@ from anabranch.storage.files import Format
 from anabranch.streaming.messages import ROWS_DELETED, ROWS_RESTORED
 from anabranch.streaming.sinks.delta import ROWS
 
-_MARK = ProcessMark(4711, 1757606666.5)
+_MARK = ProcessMark(4711, 1757606666.5, "5d0f7c2e-1b1c-4a53-9f55-6a3c1f0f9e11/123456")
 _ROWS = WrittenRows("/data/lake", "20250904T070000-rewind-1a2b", "2d01", {"visits": {"0": (30, 90)}}, 60, 8, 8, 2)
 _ABOUT = {"table": "/data/lake", "rows": 60, "newest": 8, "set_back_to": 2}
 _SINK = SinkChange("table", "take back", ROWS_DELETED(**_ABOUT), ROWS_RESTORED(**_ABOUT), ROWS.as_json(_ROWS))

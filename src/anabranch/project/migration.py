@@ -45,7 +45,8 @@ def _check_lease(location: CheckpointLocation) -> None:
     found = _object(location.lease)
     if found is None or "format" in found:
         return
-    holder = LEASE.from_json({**LEASE.head, **found}, str(location.lease))
+    marks = {name: mark and {**mark, "birth": None} for name, mark in found.items() if name in ("driver", "jvm")}
+    holder = LEASE.from_json({**LEASE.head, **found, **marks}, str(location.lease))
     if holder.is_alive():
         raise messages.MIGRATION_BLOCKED(name=location.path.parent.name, holder=holder.describe())
 
@@ -99,8 +100,11 @@ def _operation_files(project: Project) -> Iterator[Path]:
 def _broker_file(project: Project) -> Iterator[Path]:
     path = project.broker_dir / "broker.json"
     found = _object(path)
-    if found is not None and "format" not in found and _is_valid(BROKER, {**BROKER.head, **found}, path):
-        yield _rewrite(project, path, {**BROKER.head, **found})
+    if found is None or "format" in found or not isinstance(found.get("mark"), dict):
+        return
+    content = {**BROKER.head, **found, "mark": {**found["mark"], "birth": None}}
+    if _is_valid(BROKER, content, path):
+        yield _rewrite(project, path, content)
 
 
 def _is_valid(kind: Format[Any], content: dict[str, Any], path: Path) -> bool:
