@@ -78,3 +78,10 @@ def test_every_page_of_the_docs_is_in_the_index() -> None:
     linked = {(index.parent / link.partition("#")[0]).resolve() for link in _LINK.findall(_text(index))}
     pages = {path for path in DOCUMENTS if path.is_relative_to(index.parent)}
     assert pages - linked == {index}
+
+
+def test_every_source_file_that_the_docs_name_exists() -> None:
+    named = re.compile(r"`((?:[a-z_]+/)+[a-z_]+\.py)`")
+    for document in (ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")):
+        for name in named.findall(document.read_text(encoding="utf-8")):
+            assert (ROOT / name).exists() or (ROOT / "src" / "anabranch" / name).exists(), f"{document.name} names {name}"

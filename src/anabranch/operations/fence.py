@@ -35,7 +35,7 @@ def under_way(storage: Storage, what: str) -> str | None:
 
 
 def _unreadable(what: str, journal: str, reason: str) -> Refused:
-    return messages.JOURNAL_UNREADABLE(what=what, journal=journal, reason=reason, operation="ID")
+    return messages.JOURNAL_UNREADABLE(what=what, journal=journal, reason=reason)
 
 
 def is_fence(storage: Storage, path: str) -> bool:

@@ -16,7 +16,7 @@ NOT_FINISHED = refusal(
 JOURNAL_UNREADABLE = refusal(
     "journal-unreadable",
     "{what}: an operation is not finished, and its journal {journal} cannot be read: {reason}",
-    "if the operation is {operation}, copy .anabranch/operations/{operation}/plan.json over the journal; then the same again",
+    "anabranch operations   names the one that is not finished: copy .anabranch/operations/ID/plan.json over the journal",
 )
 FENCE_WITHOUT_JOURNAL = refusal(
     "fence-without-journal",

@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from anabranch.errors import Refused
-from anabranch.storage.messages import NO_EXCLUSIVE_CREATE
-
 # Directory -> name -> size in bytes; -1: not measured.
 Sizes = dict[str, dict[str, int]]
 # From, to.
@@ -61,7 +58,3 @@ class Storage(Protocol):
 
     def sync(self, directories: Iterable[str]) -> None:
         """What was moved from or to these survives a loss of power. One that is not there is skipped."""
-
-
-def no_exclusive_create(path: str) -> Refused:
-    return NO_EXCLUSIVE_CREATE(path=path)

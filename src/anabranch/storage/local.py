@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from uuid import uuid4
 
-from anabranch.storage.base import Move, MoveConflict, OnProgress, Sizes, Storage, no_exclusive_create
+from anabranch.storage.base import Move, MoveConflict, OnProgress, Sizes, Storage
+from anabranch.storage.messages import NO_EXCLUSIVE_CREATE
 
 # The longest path below the root: state/<operator>/<partition>/<store>/SSTs.
 _MOST_LEVELS = 5
@@ -88,7 +89,7 @@ class LocalStorage:
                 return False
             except OSError as error:
                 if error.errno in _NO_LINKS:
-                    raise no_exclusive_create(self.path) from None
+                    raise NO_EXCLUSIVE_CREATE(path=self.path) from None
                 raise
             self.sync([directory])
         finally:

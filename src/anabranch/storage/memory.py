@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from anabranch.storage.base import Move, OnProgress, Sizes, no_exclusive_create
+from anabranch.storage.base import Move, OnProgress, Sizes
 from anabranch.storage.local import move_one_by_one
+from anabranch.storage.messages import NO_EXCLUSIVE_CREATE
 
 
 class MemoryStorage:
@@ -42,7 +43,7 @@ class MemoryStorage:
 
     def create(self, path: str, content: bytes) -> bool:
         if not self._is_exclusive:
-            raise no_exclusive_create(self.path)
+            raise NO_EXCLUSIVE_CREATE(path=self.path)
         if path in self.files:
             return False
         self.files[path] = content
