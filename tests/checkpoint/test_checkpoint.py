@@ -13,7 +13,7 @@ from anabranch.checkpoint.report import as_json, view_batch, view_horizon, view_
 from anabranch.checkpoint.restartable import judge_replan, judge_replay
 from anabranch.checkpoint.sources import SourceRange, source_range
 from anabranch.cli.checkpoint_view import write_batch, write_checkpoint
-from anabranch.text.sizes import human_bytes
+from anabranch.text.format import human_bytes
 from tests.support.drawing import JOIN, PROVIDERS, Tree, checkpoint_of, draw, offsets, without
 
 KAFKA = '{"visits":{"0":12,"1":7}}'

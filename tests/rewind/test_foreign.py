@@ -17,7 +17,7 @@ from anabranch.checkpoint.reader import read_checkpoint
 from anabranch.checkpoint.report import as_json
 from anabranch.cli.main import run_command
 from anabranch.storage.local import LocalStorage
-from anabranch.text.instants import iso_utc
+from anabranch.text.format import iso_utc
 from tests.support.harness import PATIENCE_S, Project
 from tests.support.queries import EnoughError, settled
 

@@ -14,8 +14,8 @@ import pytest
 
 from anabranch.checkpoint.reader import read_checkpoint
 from anabranch.checkpoint.report import as_json
-from anabranch.operations.apply import Application
 from anabranch.operations.change import CheckpointChange
+from anabranch.operations.fence import Application
 from anabranch.rewind.plan import Mode, judge, plan_rewind, verify_rewind
 from anabranch.storage.local import LocalStorage
 from tests.support.changes import DELETED, LEFT, application

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 
-from anabranch.operations.apply import Application
 from anabranch.operations.change import CheckpointChange, SinkChange
+from anabranch.operations.fence import Application
 from anabranch.storage.base import Storage
 from anabranch.streaming import messages
 from anabranch.streaming.sinks.base import leave

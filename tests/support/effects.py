@@ -42,11 +42,11 @@ class Effects:
 
 
 def _effects() -> set[CodeType]:
-    from anabranch.delta import rows
+    from anabranch.delta import table
     from anabranch.storage import files
     from anabranch.storage.local import LocalStorage
 
-    functions: list[Any] = [files.write_whole, files.append_line, files.remove, rows.delete_rows, rows.restore_rows]
+    functions: list[Any] = [files.write_whole, files.append_line, files.remove, table.delete_rows, table.restore_rows]
     functions += [LocalStorage.create, LocalStorage.move, LocalStorage.sync]
     return {function.__code__ for function in functions}
 

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.errors import Misused, Refused
-from anabranch.text.durations import format_duration, parse_duration_s
-from anabranch.text.escape import escape_control_chars, escaped_json
-from anabranch.text.instants import iso_utc, parse_instant
+from anabranch.text.format import escape_control_chars, escaped_json, format_duration, iso_utc, parse_duration_s, parse_instant
 from anabranch.text.redact import HIDDEN, is_secret, shown
 from anabranch.text.suggest import did_you_mean, nearest
 

@@ -11,7 +11,7 @@ from anabranch.pipeline.catalog import PIPELINES
 from anabranch.pipeline.definition import Pipeline
 from anabranch.project.settings import PipelineSettings, Settings
 from anabranch.spark.session import SETTINGS
-from anabranch.text.durations import format_duration
+from anabranch.text.format import format_duration
 from tools.reference.markdown import code, table
 
 # Setting -> type, meaning. A setting that is missing here, or gone from the code, fails the generation.

@@ -13,7 +13,7 @@ from anabranch.checkpoint import messages
 from anabranch.errors import Reason
 from anabranch.storage.files import Format
 from anabranch.storage.location import CheckpointLocation
-from anabranch.text.durations import format_duration
+from anabranch.text.format import format_duration
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,7 @@ from anabranch.checkpoint.files import BASES, StoreFiles
 from anabranch.checkpoint.findings import findings
 from anabranch.checkpoint.restartable import Rewindability, judge_replan, judge_replay, oldest_restartable
 from anabranch.checkpoint.sources import RetainedOffsets, SourceRange
-from anabranch.text.instants import iso_utc
-
-# 9999-12-31T23:59:59.999Z: beyond it a calendar ends, and a log that says so is damaged.
-_LAST_MS = 253_402_300_799_999
+from anabranch.text.format import instant
 
 
 @dataclass(frozen=True)
@@ -176,8 +173,3 @@ def _verdict(verdict: Rewindability) -> dict[str, Any]:
         "why_not": "; ".join(reason.text for reason in verdict.why_not) or None,
         "reasons": reasons,
     }
-
-
-def instant(epoch_ms: int) -> str | None:
-    """None for no time (0, Spark's watermark before the first event) and for what no calendar has."""
-    return iso_utc(epoch_ms) if 0 < epoch_ms <= _LAST_MS else None

@@ -13,7 +13,6 @@ from anabranch.checkpoint.report import (
     BatchView,
     OperatorView,
     formats,
-    instant,
     view_batch,
     view_horizon,
     view_operator,
@@ -21,8 +20,7 @@ from anabranch.checkpoint.report import (
 from anabranch.checkpoint.restartable import Rewindability
 from anabranch.checkpoint.sources import RetainedOffsets, SourceRange
 from anabranch.cli.output import write_line, write_table
-from anabranch.text.durations import format_duration
-from anabranch.text.sizes import human_bytes
+from anabranch.text.format import format_duration, human_bytes, instant
 
 # What fits on a screen; reading them takes no time.
 NEWEST = 20

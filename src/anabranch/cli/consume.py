@@ -9,7 +9,7 @@ import typer
 
 from anabranch.cli.output import cli_of, write_line
 from anabranch.cli.topics import connect
-from anabranch.text.escape import escaped_json
+from anabranch.text.format import escaped_json
 
 if TYPE_CHECKING:
     from anabranch.project.cluster import Received

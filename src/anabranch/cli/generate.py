@@ -63,8 +63,7 @@ def _recipe(seed: int, start: str | None, spacing: str, visitors: int, shares: d
     from datetime import UTC, datetime
 
     from anabranch.generator.recipe import DEFAULT_START, Recipe
-    from anabranch.text.durations import parse_duration_s
-    from anabranch.text.instants import parse_instant
+    from anabranch.text.format import parse_duration_s, parse_instant
 
     begin = DEFAULT_START
     if start is not None:
@@ -74,7 +73,7 @@ def _recipe(seed: int, start: str | None, spacing: str, visitors: int, shares: d
 
 def _pace(rate: float | None, count: int | None, duration: str | None, allow_future: bool) -> Pace:
     from anabranch.generator.pace import Pace
-    from anabranch.text.durations import parse_duration_s
+    from anabranch.text.format import parse_duration_s
 
     duration_s = parse_duration_s(duration) if duration else None
     return Pace(rate_per_s=rate, count=count, duration_s=duration_s, allow_future=allow_future)

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli.confirm import show
-from anabranch.cli.output import AsJson, cli_of, write_json, write_table
+from anabranch.cli.output import AsJson, cli_of, show, write_json, write_table
 
 
 def operations(

@@ -1,12 +1,13 @@
-"""What a person sees: data on stdout, messages on stderr, progress on everything that takes more than a second.
+"""What a person sees and is asked: data on stdout, messages on stderr, progress on everything that takes more than a second.
 
 Everything that is written goes through here, and control characters are escaped here: names, keys and values may be hostile.
+Every operation shows its plan and asks.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
+from anabranch.cli import messages
 from anabranch.errors import AnabranchError, Reason
-from anabranch.text.escape import escape_control_chars, escape_lines, escaped_json
+from anabranch.text.format import escape_control_chars, escape_lines, escaped_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     from anabranch.project.project import Project
 
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON on stdout.")]
+# Of every operation.
+PlanAsJson = Annotated[bool, typer.Option("--json", help="The plan as JSON.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Apply without asking.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan, change nothing.")]
 
 
 class Count(Protocol):
@@ -134,3 +140,22 @@ def write_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     widths = [max(len(row[i]) for row in table) for i in range(len(columns))]
     for row in table:
         write_line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def show(lines: Iterable[str], plan: Mapping[str, Any], as_json: bool) -> None:
+    if as_json:
+        write_json(plan)
+    else:
+        write_lines(lines)
+
+
+def check_answer(yes: bool, dry_run: bool) -> None:
+    if yes and dry_run:
+        raise messages.CONTRADICTION()
+    if not (yes or dry_run or sys.stdin.isatty()):
+        raise messages.CANNOT_PROMPT()
+
+
+def confirm(yes: bool, question: str) -> None:
+    if not yes and not typer.confirm(question, err=True):
+        raise messages.DECLINED()

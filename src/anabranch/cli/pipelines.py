@@ -6,7 +6,7 @@ import typer
 
 from anabranch.cli.output import AsJson, cli_of, write_json, write_table
 from anabranch.pipeline.definition import Pipeline
-from anabranch.text.durations import format_duration
+from anabranch.text.format import format_duration
 
 
 def pipelines(context: typer.Context, as_json: AsJson = False) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from anabranch.cli.output import AsJson, cli_of, write_json, write_line, write_table
-from anabranch.text.escape import escape_control_chars
+from anabranch.text.format import escape_control_chars
 
 _SHOWN_CHARACTERS = 120
 

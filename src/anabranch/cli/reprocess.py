@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli.confirm import DryRun, PlanAsJson, Yes, check_answer, confirm, show
-from anabranch.cli.output import cli_of
+from anabranch.cli.output import DryRun, PlanAsJson, Yes, check_answer, cli_of, confirm, show
 
 
 def reprocess(
@@ -30,7 +29,7 @@ def reprocess(
     from anabranch.reprocess.explain import explain_reprocess, explain_sent, question
     from anabranch.reprocess.inspect import check_range
     from anabranch.reprocess.plan import Range, with_topic
-    from anabranch.text.instants import parse_instant
+    from anabranch.text.format import parse_instant
 
     cli = cli_of(context)
     check_answer(yes, dry_run)

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli.confirm import DryRun, Yes, check_answer, confirm
-from anabranch.cli.output import cli_of, write_lines
+from anabranch.cli.output import DryRun, Yes, check_answer, cli_of, confirm, write_lines
 
 
 def resume(

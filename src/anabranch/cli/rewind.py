@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from anabranch.cli.checkpoint import Names, To
-from anabranch.cli.confirm import DryRun, PlanAsJson, Yes, check_answer, confirm, show
-from anabranch.cli.output import cli_of
+from anabranch.cli.output import DryRun, PlanAsJson, Yes, check_answer, cli_of, confirm, show
 
 
 def rewind(

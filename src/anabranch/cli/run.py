@@ -8,7 +8,7 @@ import typer
 
 from anabranch.cli import messages
 from anabranch.cli.output import cli_of
-from anabranch.text.durations import parse_duration_s
+from anabranch.text.format import parse_duration_s
 
 Names = Annotated[list[str], typer.Argument(metavar="PIPELINE", help="anabranch pipelines lists them.")]
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anabranch.cli import messages
-from anabranch.cli.confirm import confirm
-from anabranch.cli.output import AsJson, Cli, cli_of, write_json, write_table
+from anabranch.cli.output import AsJson, Cli, cli_of, confirm, write_json, write_table
 
 if TYPE_CHECKING:
     from anabranch.checkpoint.sources import OffsetRange

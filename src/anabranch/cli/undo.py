@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch.cli.confirm import DryRun, PlanAsJson, Yes, check_answer, confirm, show
-from anabranch.cli.output import Cli, cli_of, write_json
+from anabranch.cli.output import Cli, DryRun, PlanAsJson, Yes, check_answer, cli_of, confirm, show, write_json
 
 if TYPE_CHECKING:
     from anabranch.operations.log import Operation

@@ -1,28 +1,41 @@
-"""Queries of a Delta table by deltalake's own engine, which knows deletion vectors; and changes beside other writers.
+"""A Delta table without a JVM: queries, and the rows of a streaming query deleted and restored, each in one commit.
 
-Never by a scan of pyarrow's: its threads read through Python, and sometimes abort it at its exit ("terminate called without
-an active exception").
+That commit also sets the query's transaction: Delta skips every batch id that it has seen (docs/internals/hazards.md, G). It
+carries the id of its rewind, and the last mark tells whether the rows are deleted: so a repeated step changes nothing.
+
+Queries go through deltalake's own engine, which knows deletion vectors. Never by a scan of pyarrow's: its threads read through
+Python, and sometimes abort it at its exit ("terminate called without an active exception").
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import unquote
 
 import pyarrow as pa
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from anabranch.delta import messages
+from anabranch.delta.written_rows import COORDINATES, WrittenRows
 from anabranch.errors import Failed, Reason
 
 T = TypeVar("T")
 # How often a change is tried beside writers that never pause.
 _ATTEMPTS = 20
+_REWIND, _STEP = "anabranch-rewind", "anabranch-step"
+# deltalake cannot write to a table with these, nor delete from one that only grows.
+_NOT_WRITABLE = ("delta.appendOnly", "delta.enableRowTracking", "delta.enableInCommitTimestamps")
+
+# Topic -> partition -> the half-open range of offsets.
+Ranges = Mapping[str, Mapping[str, tuple[int, int]]]
+# The values of `anabranch-step` in the table's log.
+Step = Literal["in", "out"]
 
 
 def open_table(path: str | Path, version: int | None = None, unreadable: Failed | None = None) -> DeltaTable | None:
@@ -71,3 +84,140 @@ def text(value: str) -> str:
 def moment(value: datetime) -> str:
     # In the unit of Delta's times: as a plain TIMESTAMP it would be one of nanoseconds, which have no year 9999.
     return f"arrow_cast({text(value.isoformat())}, 'Timestamp(Microsecond, Some(\"UTC\"))')"
+
+
+@dataclass(frozen=True)
+class TableState:
+    """What a plan needs to know of a table."""
+
+    version: int
+    # The newest batch that the query has written; None: it has written none.
+    newest: int | None
+    # Why its rows cannot be deleted; empty: they can.
+    why_not: tuple[Reason, ...]
+    # Rows in the ranges, and how many records of Kafka these are: with a second writer of the same there are fewer.
+    rows: int
+    records: int
+
+
+def inspect_table(path: str, query_id: str, ranges: Ranges) -> TableState | None:
+    """None: there is no table."""
+    table = open_table(path)
+    if table is None:
+        return None
+    why_not = tuple(_why_not(table))
+    found = _select(table, '"topic", "partition", "offset"', ranges) if not why_not else None
+    return TableState(
+        version=table.version(),
+        newest=table.transaction_version(query_id),
+        why_not=why_not,
+        rows=found.num_rows if found else 0,
+        records=found.group_by(list(COORDINATES)).aggregate([]).num_rows if found else 0,
+    )
+
+
+def _why_not(table: DeltaTable) -> Iterator[Reason]:
+    missing = [name for name in COORDINATES if name not in {field.name for field in table.schema().fields}]
+    if missing:
+        yield messages.NO_COORDINATES(columns=", ".join(missing))
+    settings = table.metadata().configuration
+    for name in _NOT_WRITABLE:
+        if str(settings.get(name, "")).lower() == "true":
+            yield messages.NOT_DELETABLE(setting=name)
+
+
+def newest_batch(path: str, query_id: str) -> int | None:
+    return _open(path).transaction_version(query_id)
+
+
+def _open(path: str, version: int | None = None, unreadable: Failed | None = None) -> DeltaTable:
+    table = open_table(path, version, unreadable)
+    if table is None:
+        raise messages.TABLE_GONE(path=path)
+    return table
+
+
+def check_rows_are_kept(rows: WrittenRows) -> None:
+    """That an undo will find what it has to restore: a vacuum may have removed the files."""
+    _removed(rows)
+
+
+def delete_rows(rows: WrittenRows) -> None:
+    retry_on_conflict(rows.table, lambda: _delete(rows))
+
+
+def restore_rows(rows: WrittenRows) -> None:
+    retry_on_conflict(rows.table, lambda: _restore(rows))
+
+
+def _delete(rows: WrittenRows) -> None:
+    table = _open(rows.table)
+    if _step(table, rows) == "out":
+        return
+    properties = _properties(rows, rows.set_back_to, "out")
+    deleted = table.delete(_predicate(rows.ranges), commit_properties=properties)
+    if deleted["num_deleted_rows"] == 0:
+        # A delete of nothing makes no commit, and so sets no transaction.
+        _set_transaction(_open(rows.table), properties)
+
+
+def _restore(rows: WrittenRows) -> None:
+    table = _open(rows.table)
+    if _step(table, rows) == "in":
+        return
+    removed = _removed(rows)
+    properties = _properties(rows, rows.newest, "in")
+    if removed.num_rows == 0:
+        _set_transaction(table, properties)
+        return
+    write_deltalake(table, removed, mode="append", commit_properties=properties)
+
+
+def _step(table: DeltaTable, rows: WrittenRows) -> Step:
+    mark = _last_mark(table, rows)
+    return "out" if mark is not None and mark[_STEP] == "out" else "in"
+
+
+def _last_mark(table: DeltaTable, rows: WrittenRows) -> dict[str, Any] | None:
+    """The newest commit of this rewind; all are younger than the plan."""
+    since = max(1, table.version() - rows.version)
+    return next((commit for commit in table.history(since) if commit.get(_REWIND) == rows.rewind), None)
+
+
+def _removed(rows: WrittenRows) -> pa.Table:
+    """What was deleted: the rows of the version before."""
+    vacuumed = messages.ROWS_VACUUMED(operation=rows.rewind, path=rows.table)
+    mark = _last_mark(_open(rows.table), rows)
+    if mark is None:
+        raise vacuumed
+    before = _open(rows.table, int(mark["version"]) - 1, vacuumed)
+    return _select(before, "*", rows.ranges, vacuumed)
+
+
+def _properties(rows: WrittenRows, transaction: int, step: Step) -> CommitProperties:
+    return CommitProperties(
+        custom_metadata={_REWIND: rows.rewind, _STEP: step},
+        app_transactions=[Transaction(rows.query_id, transaction)],
+    )
+
+
+def _set_transaction(table: DeltaTable, properties: CommitProperties) -> None:
+    table.create_write_transaction([], "append", table.schema(), commit_properties=properties)
+
+
+def _predicate(ranges: Ranges) -> str:
+    """From values only: a topic's name is quoted, the rest are numbers."""
+    return " OR ".join(
+        f'("topic" = {text(topic)} AND "partition" = {int(partition)} AND "offset" >= {int(first)} AND "offset" < {int(end)})'
+        for topic, partition, first, end in _flat(ranges)
+    )
+
+
+def _flat(ranges: Ranges) -> Iterator[tuple[str, str, int, int]]:
+    for topic, held in ranges.items():
+        for partition, (first, end) in held.items():
+            yield topic, partition, first, end
+
+
+def _select(table: DeltaTable, columns: str, ranges: Ranges, unreadable: Failed | None = None) -> pa.Table:
+    return query(table, f"SELECT {columns} FROM held WHERE {_predicate(ranges)}", unreadable)

@@ -11,7 +11,7 @@ from anabranch.generator.pace import Pace
 from anabranch.generator.sender import Sender, SendProgress, Sent
 from anabranch.generator.visits import Made
 from anabranch.kafka.admin import KafkaAdmin
-from anabranch.kafka.producer import open_producer
+from anabranch.kafka.records import open_producer
 
 __all__ = ["SendProgress", "Sent", "send"]
 

@@ -23,9 +23,9 @@ from anabranch.generator.ledger import Ledger
 from anabranch.generator.pace import Pace
 from anabranch.generator.recipe import RecordKind
 from anabranch.generator.visits import Made
-from anabranch.kafka.client import error_text
+from anabranch.kafka.admin import error_text
 from anabranch.kafka.messages import RECORDS_NOT_ACKNOWLEDGED
-from anabranch.kafka.producer import PARTITION_BY_KEY
+from anabranch.kafka.records import PARTITION_BY_KEY
 
 # Ten checks a second: the progress bar moves, and a stop takes effect at once.
 _CHECK_EVERY_S = 0.1

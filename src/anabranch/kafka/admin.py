@@ -1,15 +1,18 @@
 """Kafka's topics through the Python client: lists, creates and deletes them, and reads their offset ranges.
 
-Every request has a time limit. A failure names the cluster's address and the next command.
+Every request has a time limit. A failure names the cluster's address and the next command. Every client of ours is opened
+here: quiet logging, quick reconnects, one error for bad properties.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from time import monotonic
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -20,8 +23,8 @@ from confluent_kafka.cimpl import NewTopic
 
 from anabranch.checkpoint.sources import OffsetRange
 from anabranch.errors import Failed
-from anabranch.kafka.client import error_text, open_client
 from anabranch.kafka.messages import (
+    KAFKA_PROPERTIES_REJECTED,
     KAFKA_REJECTED_CREDENTIALS,
     KAFKA_UNREACHABLE,
     TOPIC_CHANGE_UNCONFIRMED,
@@ -31,6 +34,8 @@ from anabranch.kafka.messages import (
 )
 from anabranch.text.suggest import did_you_mean
 
+Client = TypeVar("Client")
+
 # Long enough for a busy laptop, short enough that a command does not seem to hang.
 ANSWER_TIMEOUT_S = 5.0
 # While a request waits, the errors that the client reported are checked this often. Rejected credentials stay rejected: the
@@ -39,6 +44,16 @@ _CHECK_EVERY_S = 1.0
 # A new topic appears in a broker's metadata a little after the broker has confirmed its creation (0.1 s and more).
 _TOPIC_APPEARS_S = 1.0
 _TOPIC_POLL_S = 0.1
+# A user's properties override these.
+CLIENT_DEFAULTS = {
+    # The client's log lines would break the terminal's display. What matters is reported as an error.
+    "log_level": "0",
+    # librdkafka's default backs off for up to 10 s: a broker that restarts would look unavailable for longer than it is.
+    "reconnect.backoff.ms": "50",
+    "reconnect.backoff.max.ms": "500",
+    "socket.connection.setup.timeout.ms": "5000",
+}
+_QUIET_LOGGER = logging.Logger("anabranch.kafka", level=logging.CRITICAL + 1)
 
 
 @dataclass(frozen=True)
@@ -176,6 +191,21 @@ class KafkaAdmin:
             raise TOPIC_CHANGE_UNCONFIRMED(
                 address=self.address, timeout_s=ANSWER_TIMEOUT_S, topic=name, change=change
             ) from None
+
+
+def open_client(client: Callable[..., Client], properties: Mapping[str, Any]) -> Client:
+    """An AdminClient, Producer or Consumer. librdkafka checks the properties here and connects in the background."""
+    try:
+        return client({**CLIENT_DEFAULTS, **properties}, logger=_QUIET_LOGGER)
+    except KafkaException as error:
+        raise KAFKA_PROPERTIES_REJECTED(reason=error_text(error)) from None
+
+
+def error_text(error: KafkaException | KafkaError) -> str:
+    """librdkafka's text, without the address in front, the timing at the end and the full stop."""
+    cause = error.args[0] if isinstance(error, KafkaException) and error.args else error
+    text = cause.str() if isinstance(cause, KafkaError) else str(cause)
+    return re.sub(r"^\S+://\S+: | \(after \d+ms .*\)$", "", text).rstrip(".")
 
 
 def answers(address: str, timeout_s: float, properties: Mapping[str, str] | None = None) -> bool:

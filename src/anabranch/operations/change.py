@@ -1,6 +1,6 @@
 """The change of a checkpoint as a value: files moved aside, or back, together with what happens at the sink.
 
-Rewind and undo both are one. operations/apply.py carries it out behind a fence (docs/internals/rewinding.md); explain renders
+Rewind and undo both are one. operations/fence.py carries it out behind a fence (docs/internals/rewinding.md); explain renders
 the same value. Nothing here touches anything.
 """
 

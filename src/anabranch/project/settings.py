@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from anabranch.errors import AnabranchError, Misused
 from anabranch.pipeline.catalog import PIPELINES
 from anabranch.project import messages
-from anabranch.text.durations import parse_duration_s
+from anabranch.text.format import parse_duration_s
 from anabranch.text.redact import shown
 from anabranch.text.suggest import did_you_mean
 

@@ -12,7 +12,7 @@ from anabranch.delta.hours import hour_of, start_of_hour_ms
 from anabranch.pipeline.definition import Pipeline, Topic
 from anabranch.reprocess import messages
 from anabranch.reprocess.staleness import InputSnapshot, LaterResult, stale_inputs
-from anabranch.text.instants import iso_utc
+from anabranch.text.format import iso_utc
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from anabranch.checkpoint.batch_history import append_rewind, append_undo, take_
 from anabranch.checkpoint.lease import alone_on, take_lease
 from anabranch.checkpoint.reader import read_checkpoint
 from anabranch.errors import Refused
-from anabranch.operations.apply import Application, silent
 from anabranch.operations.change import SinkChange
+from anabranch.operations.fence import Application, silent
 from anabranch.operations.log import Operation, OperationLog, new_operation_id
 from anabranch.operations.receipt import Check
 from anabranch.rewind import messages

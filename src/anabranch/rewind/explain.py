@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from anabranch.checkpoint.report import instant
 from anabranch.operations.change import CheckpointChange
 from anabranch.operations.receipt import Check
 from anabranch.rewind.plan import RewindPlan
 from anabranch.rewind.undo import UndoPlan
-from anabranch.text.sizes import human_bytes
+from anabranch.text.format import human_bytes, instant
 
 _MOST_PARTITIONS = 8
 

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.logs import parse_kafka_offsets
-from anabranch.checkpoint.report import instant
 from anabranch.errors import Reason, Refused
 from anabranch.pipeline.definition import Pipeline
 from anabranch.rewind import messages
-from anabranch.text.durations import parse_duration_s
-from anabranch.text.instants import parse_instant
+from anabranch.text.format import instant, parse_duration_s, parse_instant
 
 
 @dataclass(frozen=True)

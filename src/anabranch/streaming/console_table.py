@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from anabranch.text.escape import escape_control_chars
+from anabranch.text.format import escape_control_chars
 
 _NARROWEST = 3
 # Spark writes these out, so that a value cannot break the table.

@@ -19,7 +19,7 @@ from anabranch.project.cluster import admin_of
 from anabranch.project.project import Project
 from anabranch.storage.base import Storage
 from anabranch.storage.location import CheckpointLocation
-from anabranch.text.instants import iso_utc
+from anabranch.text.format import iso_utc
 
 
 @dataclass(frozen=True)

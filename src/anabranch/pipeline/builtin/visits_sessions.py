@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.pipeline.builtin import session_fold
 from anabranch.pipeline.definition import Console, Pipeline
-from anabranch.text.instants import iso_utc
+from anabranch.text.format import iso_utc
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -44,7 +44,7 @@ class DeltaPolicy(SinkPolicy):
 
     def plan_rewind(self, rewound: RewoundBatches) -> SinkChange:
         # deltalake takes half a second to load: only where a table is inspected or changed.
-        from anabranch.delta.rows import inspect_table
+        from anabranch.delta.table import inspect_table
 
         pipeline, checkpoint, batch = rewound.pipeline, rewound.checkpoint, rewound.batch
         assert isinstance(pipeline.sink, Table)
@@ -79,18 +79,18 @@ class DeltaPolicy(SinkPolicy):
         )
 
     def take_back(self, params: Mapping[str, Any]) -> None:
-        from anabranch.delta.rows import delete_rows
+        from anabranch.delta.table import delete_rows
 
         delete_rows(_rows(params))
 
     def put_back(self, params: Mapping[str, Any]) -> None:
-        from anabranch.delta.rows import restore_rows
+        from anabranch.delta.table import restore_rows
 
         restore_rows(_rows(params))
 
     def check_undo(self, params: Mapping[str, Any], operation: str) -> None:
         """A batch may have reached the table and not its commit: the checkpoint does not show it."""
-        from anabranch.delta.rows import check_rows_are_kept, newest_batch
+        from anabranch.delta.table import check_rows_are_kept, newest_batch
 
         rows = _rows(params)
         newest = newest_batch(rows.table, rows.query_id)
