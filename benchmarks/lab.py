@@ -15,8 +15,7 @@ from anabranch.generator.send import send
 from anabranch.generator.visits import Made, visits
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.embedded.broker import start_broker, stop_broker
-from anabranch.project.cluster import cluster_of
-from anabranch.project.project import open_project
+from anabranch.project.project import cluster_of, open_project
 from anabranch.spark.jars import ensure_jars
 
 Say = Callable[[str], None]

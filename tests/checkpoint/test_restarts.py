@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.checkpoint.files import parse_state_name
+from anabranch.checkpoint.layout import log_offset, parse_state_name
 from anabranch.checkpoint.reader import read_checkpoint
 from anabranch.checkpoint.report import as_json, view_operator
 from anabranch.checkpoint.restartable import judge_replan, judge_replay
-from anabranch.checkpoint.sources import log_offset
 from anabranch.storage.local import LocalStorage
 from tests.support.queries import FILES, KINDS, STATEFUL, Query, copy_of
 from tests.support.reasons import codes_in, param

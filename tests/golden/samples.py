@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from anabranch.checkpoint.baseline import BASELINE, Baseline
-from anabranch.checkpoint.batch_history import HISTORY, BatchRecord, HistoryEntry
-from anabranch.checkpoint.lease import LEASE, Holder
+from anabranch.checkpoint.history import BASELINE, HISTORY, Baseline, BatchRecord, HistoryEntry
 from anabranch.delta.written_rows import WrittenRows
 from anabranch.kafka.embedded.broker import BROKER, RunningBroker
 from anabranch.operations.change import CheckpointChange, SinkChange
 from anabranch.operations.log import RECEIPT
 from anabranch.operations.receipt import Check, Receipt
-from anabranch.processes import ProcessMark
 from anabranch.project.project import PROJECT, ProjectMark
 from anabranch.reprocess.apply import REPROCESS
 from anabranch.reprocess.plan import Change, Range, ReprocessPlan
@@ -22,6 +19,7 @@ from anabranch.rewind.apply import REWIND, UNDO
 from anabranch.rewind.plan import RewindPlan
 from anabranch.rewind.undo import UndoPlan
 from anabranch.storage.files import Format
+from anabranch.storage.lease import LEASE, Holder, ProcessMark
 from anabranch.streaming.messages import ROWS_DELETED, ROWS_RESTORED
 from anabranch.streaming.sinks.delta import ROWS
 

@@ -9,8 +9,8 @@ from anabranch.pipeline.builtin.browsers_stateless import BROWSERS_STATELESS
 from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
 from anabranch.pipeline.builtin.visits_log import VISITS_LOG
 from anabranch.pipeline.builtin.visits_sessions import VISITS_SESSIONS
-from anabranch.pipeline.catalog import PIPELINES, find_pipelines
-from anabranch.pipeline.definition import Console, Pipeline, Sink, Table, Topic
+from anabranch.pipeline.catalog import PIPELINES
+from anabranch.pipeline.definition import Console, Pipeline, Sink, Table, Topic, find_pipelines
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_table_is_seen_from_the_projects_directory_and_each_sink_has_a_directo
 @pytest.mark.parametrize("to", ["topic", "table"])
 def test_a_name_behind_the_pipelines_is_no_target(to: str) -> None:
     with pytest.raises(Misused) as rejected:
-        find_pipelines(["visits-counter", "elsewhere"], to)
+        find_pipelines(PIPELINES, ["visits-counter", "elsewhere"], to)
     assert rejected.value.code == "target-as-argument"
     params = rejected.value.reason.params
     assert (params["name"], params["kind"]) == ("elsewhere", to)
@@ -71,10 +71,10 @@ def test_a_name_behind_the_pipelines_is_no_target(to: str) -> None:
 
 def test_pipelines_are_found_each_once_whatever_they_are_sent_to() -> None:
     for to in (None, "console", "topic", "topic:elsewhere", "table"):
-        assert find_pipelines(["visits-counter", "visits-log", "visits-counter"], to) == [VISITS_COUNTER, VISITS_LOG]
+        assert find_pipelines(PIPELINES, ["visits-counter", "visits-log", "visits-counter"], to) == [VISITS_COUNTER, VISITS_LOG]
     for to in (None, "console", "topic:elsewhere"):
         with pytest.raises(Misused) as rejected:
-            find_pipelines(["visits-counter", "elsewhere"], to)
+            find_pipelines(PIPELINES, ["visits-counter", "elsewhere"], to)
         assert rejected.value.code == "unknown-pipeline"
 
 

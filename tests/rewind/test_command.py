@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.checkpoint.lease import take_lease
-from anabranch.storage.location import CheckpointLocation
+from anabranch.storage.files import CheckpointLocation
+from anabranch.storage.lease import take_lease
 from tests.support.desk import FOREIGN, Desk
 from tests.support.drawing import draw, write_tree
 

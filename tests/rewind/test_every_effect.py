@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.checkpoint.batch_history import BatchRecord, append_batch, newest_entry
+from anabranch.checkpoint.history import BatchRecord, append_batch, newest_entry
 from tests.support.effects import Effects
 from tests.support.lakes import A_BATCH, MadeLake, offsets
 from tests.support.streams import Stream

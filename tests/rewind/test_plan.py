@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anabranch.checkpoint.checkpoint import Checkpoint
-from anabranch.checkpoint.sources import OffsetRange
+from anabranch.checkpoint.layout import OffsetRange
 from anabranch.errors import Misused, Refused
 from anabranch.operations.change import SinkChange, fingerprint
 from anabranch.rewind.explain import explain, explain_undo

@@ -12,15 +12,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.checkpoint.baseline import BASELINE, Baseline, read_baseline
-from anabranch.checkpoint.batch_history import BatchRecord, append_batch, append_rewind, newest_entry
-from anabranch.checkpoint.lease import holder_of, take_lease
+from anabranch.checkpoint.history import (
+    BASELINE,
+    Baseline,
+    BatchRecord,
+    append_batch,
+    append_rewind,
+    newest_entry,
+    read_baseline,
+)
 from anabranch.checkpoint.messages import TOPIC_RECREATED
 from anabranch.errors import AnabranchError, Failed, Reason, Refused
 from anabranch.project.project import open_project
 from anabranch.rewind.messages import START_WILL_BE_REFUSED
-from anabranch.storage.files import Format, read_text, write_whole
-from anabranch.storage.location import CheckpointLocation
+from anabranch.storage.files import CheckpointLocation, Format, read_text, write_whole
+from anabranch.storage.lease import holder_of, take_lease
 from anabranch.streaming.messages import TOPIC_COUNTS_GO_DOWN, TOPIC_EMITS_AGAIN, TOPIC_KEYS
 
 

@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 from anabranch.cli.main import run_command
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.records import GroupProducer, read_records
-from anabranch.pipeline.catalog import find_pipeline
-from anabranch.pipeline.definition import Pipeline, Table, Topic
+from anabranch.pipeline.catalog import PIPELINES
+from anabranch.pipeline.definition import Pipeline, Table, Topic, find_pipeline
 from anabranch.project.project import Project, open_project
-from anabranch.storage.location import CheckpointLocation
+from anabranch.storage.files import CheckpointLocation
 from anabranch.streaming.batch_gate import BatchGate
 from anabranch.streaming.query import start_query
 from anabranch.streaming.sinks.base import QueryRun
@@ -93,7 +93,8 @@ def stream(
     for key, value in {**_SNAPSHOTS, **PROVIDERS[provider]}.items():
         session.conf.set(key, value)
     project = open_project(directory)
-    return Stream(directory, session, kafka, project.pipeline(find_pipeline(name)).changed(sink=project.placed(sink)))
+    pipeline = project.pipeline(find_pipeline(PIPELINES, name))
+    return Stream(directory, session, kafka, pipeline.changed(sink=project.placed(sink)))
 
 
 def run_all(streams: Sequence[Stream], max_offsets: int) -> None:

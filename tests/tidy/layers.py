@@ -5,15 +5,14 @@ from __future__ import annotations
 # From the lowest to the highest; a package may import itself and those named.
 MAY_IMPORT: dict[str, str] = {
     "errors": "",
-    "processes": "",
     "text": "errors",
     "storage": "errors",
-    "checkpoint": "errors text processes storage",
+    "checkpoint": "errors text storage",
     "pipeline": "errors text",
     "operations": "errors text storage checkpoint",
     "spark": "errors",
     "delta": "errors",
-    "kafka": "errors text processes storage checkpoint spark",
+    "kafka": "errors text storage checkpoint spark",
     "generator": "errors kafka",
     "project": "errors text storage checkpoint pipeline operations spark delta kafka",
     "streaming": "errors text storage checkpoint pipeline operations spark delta kafka project",
@@ -27,7 +26,7 @@ ADAPTERS = ("storage", "spark", "delta", "kafka")
 # Decisions: they import only each other and these modules of the standard library, so they cannot look at anything.
 PURE = (
     *("errors", "text/*", "*/messages"),
-    *(f"checkpoint/{name}" for name in ("files", "logs", "sources", "state", "checkpoint", "offsets", "restartable", "report")),
+    *(f"checkpoint/{name}" for name in ("layout", "sources", "state", "checkpoint", "restartable", "report")),
     *("checkpoint/finding", "checkpoint/findings", "checkpoint/state_findings"),
     *("pipeline/definition", "pipeline/catalog", "pipeline/builtin/visits_*", "pipeline/builtin/browsers_*"),
     *("pipeline/builtin/session_fold", "operations/change", "operations/receipt"),
@@ -60,7 +59,7 @@ ONLY_IN = {
     "rich": {"cli"},
     "pydantic": {"project/settings.py", "storage/files.py"},
     "pydantic_settings": {"project/settings.py"},
-    "filelock": {"checkpoint/lease.py", "spark/jars.py", "kafka/embedded"},
-    "psutil": {"processes.py", "project/doctor.py", "kafka/embedded"},
+    "filelock": {"storage/lease.py", "spark/jars.py", "kafka/embedded"},
+    "psutil": {"storage/lease.py", "project/doctor.py", "kafka/embedded"},
     "platformdirs": {"spark/jars.py"},
 }

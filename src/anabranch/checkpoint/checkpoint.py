@@ -11,17 +11,25 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-from anabranch.checkpoint.files import Listing, LogFiles, StoreFiles, children_of, log_files, numbers_in, stores_of
-from anabranch.checkpoint.logs import (
+from anabranch.checkpoint.layout import (
     FENCE,
     CommitEntry,
     KafkaOffsets,
+    Listing,
+    LogFiles,
     OffsetEntry,
+    StoreFiles,
+    children_of,
+    kafka_offsets,
+    log_files,
+    numbers_in,
     parse_commit,
+    parse_initial,
     parse_offsets,
     parse_query_id,
+    stores_of,
 )
-from anabranch.checkpoint.sources import SourceRange, kafka_offsets, parse_initial, source_range
+from anabranch.checkpoint.sources import SourceRange, source_range
 from anabranch.checkpoint.state import (
     MOST_PARTITIONS,
     OperatorMetadata,

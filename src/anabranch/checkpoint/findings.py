@@ -11,9 +11,8 @@ from itertools import pairwise
 
 from anabranch.checkpoint import messages
 from anabranch.checkpoint.checkpoint import Checkpoint
-from anabranch.checkpoint.files import LogFiles, is_temporary
 from anabranch.checkpoint.finding import Finding
-from anabranch.checkpoint.sources import log_offset
+from anabranch.checkpoint.layout import LogFiles, is_temporary, log_offset
 from anabranch.checkpoint.state_findings import state_findings
 from anabranch.errors import Reason
 

@@ -181,7 +181,6 @@ NOT_A_CHECKPOINT = misuse("not-a-checkpoint", "{path} is not a checkpoint: it ha
 CHECKPOINT_UNREADABLE = failure(
     "checkpoint-unreadable", "{path} cannot be read: {reason}", "run as the user that runs the query"
 )
-CHECKPOINT_GONE = failure("checkpoint-gone", "the checkpoint at {path} is gone", "restore it to where it was")
 NO_BATCH_YET = misuse("no-batch-yet", "there is no batch {batch}: no batch has been planned yet")
 BATCH_GONE = misuse("batch-gone", "batch {batch} is gone: the oldest batch kept is {oldest}", "the newest is {newest}")
 BATCH_MISSING = misuse("batch-missing", "there is no batch {batch}", "the batches kept are {oldest} to {newest}")
@@ -190,10 +189,6 @@ NO_STATE = refusal("no-state", "this query keeps no state")
 NO_COMMIT = refusal("no-commit", "no batch is committed yet: there is no state to read")
 STATE_UNREADABLE = refusal("state-unreadable", "the state after batch {batch} cannot be read: {what}")
 STATE_READER_FAILED = failure("state-reader-failed", "Spark cannot read this state: {reason}", "full log: {log}")
-BUSY = refusal("checkpoint-busy", "another operation is working on {path}", "anabranch operations   shows when it is done")
-LEASE_HELD = refusal(
-    "lease-held", "{name} is in use: {holder}", "anabranch stop {name}   ends it after its batch", "anabranch status"
-)
 
 # What differs between the first start of a query on its checkpoint and now.
 READS_OTHER_TOPIC = note("reads-other-topic", "it reads {topic}, the checkpoint was made from {before}")

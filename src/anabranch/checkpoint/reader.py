@@ -9,7 +9,7 @@ from io import BytesIO
 from anabranch.checkpoint import messages
 from anabranch.checkpoint.checkpoint import Checkpoint, assemble_checkpoint
 from anabranch.storage.base import Sizes, Storage
-from anabranch.storage.location import CheckpointLocation
+from anabranch.storage.files import CheckpointLocation
 
 # An entry of a log has a few kB; a larger file is none, and is not read into memory.
 _MOST_BYTES = 16 << 20

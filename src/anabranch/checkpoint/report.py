@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from anabranch.checkpoint.checkpoint import Checkpoint, Operator
-from anabranch.checkpoint.files import BASES, StoreFiles
 from anabranch.checkpoint.findings import findings
+from anabranch.checkpoint.layout import BASES, RetainedOffsets, StoreFiles
 from anabranch.checkpoint.restartable import Rewindability, judge_replan, judge_replay, oldest_restartable
-from anabranch.checkpoint.sources import RetainedOffsets, SourceRange
+from anabranch.checkpoint.sources import SourceRange
 from anabranch.text.format import instant
 
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from anabranch.checkpoint import messages
 from anabranch.checkpoint.checkpoint import Checkpoint, Operator
-from anabranch.checkpoint.files import StoreFiles
-from anabranch.checkpoint.sources import RetainedOffsets, log_offset, not_retained
+from anabranch.checkpoint.layout import KafkaOffsets, OffsetRange, RetainedOffsets, StoreFiles, log_offset
 from anabranch.checkpoint.state import Trouble
 from anabranch.errors import Reason
 
@@ -185,3 +184,22 @@ def inside_path(checkpoint: Checkpoint, path: str) -> str | None:
         if plain.startswith(location.rstrip("/") + "/"):
             return plain.removeprefix(location.rstrip("/") + "/")
     return None
+
+
+def not_retained(start: KafkaOffsets, retained: RetainedOffsets) -> Iterator[Reason]:
+    """Each partition whose next offset Kafka does not have."""
+    for topic, partitions in start.items():
+        for partition, offset in partitions.items():
+            held = retained.get(topic, {}).get(partition)
+            where = {"topic": topic, "partition": partition}
+            if held is None:
+                yield messages.PARTITION_GONE(**where)
+            elif offset < held.earliest:
+                yield messages.OFFSETS_EXPIRED(**where, first=offset, last=held.earliest - 1)
+            elif offset > held.end:
+                yield messages.OFFSETS_BEYOND_END(**where, end=held.end, offset=offset)
+
+
+def lag_of(retained: OffsetRange, read: int | None) -> int:
+    """What is still to be read of a partition: all of it where nothing has been read yet."""
+    return max(0, retained.end - (retained.earliest if read is None else read))

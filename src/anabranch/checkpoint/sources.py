@@ -7,13 +7,11 @@ many rows that is where the offsets tell. Knows no files.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from anabranch.checkpoint import messages
-from anabranch.checkpoint.logs import KafkaOffsets, json_object, parse_kafka_offsets
-from anabranch.errors import Reason
+from anabranch.checkpoint.layout import json_object, log_offset, parse_kafka_offsets
 
 Kind = Literal["kafka", "file", "rate", "delta", "unknown"]
 
@@ -59,17 +57,6 @@ def kind_of(source: str | None, initial: str | None) -> Kind:
     if set(about) == {"offset", "timestamp"}:
         return "rate"
     return "unknown" if parse_kafka_offsets(source) is None else "kafka"
-
-
-def log_offset(source: str | None) -> int | None:
-    """`{"logOffset":7}`: the last entry of sources/<i> that belongs to the batch. None for another kind."""
-    found = (json_object(source or "") or {}).get("logOffset")
-    return found if isinstance(found, int) else None
-
-
-def parse_initial(text: str) -> str:
-    """sources/<i>/0 of Kafka and rate: a line with its version, then the offsets (for Spark 2.1 a NUL is in front of it)."""
-    return text.lstrip("\0").partition("\n")[2].strip()
 
 
 def _kafka(end: str | None, start: str | None) -> SourceRange:
@@ -119,47 +106,3 @@ def _raw(source: str | None) -> Any:
         return json.loads(source)
     except (ValueError, RecursionError):
         return source
-
-
-@dataclass(frozen=True)
-class OffsetRange:
-    """What a partition retains: the half-open range of offsets [earliest, end)."""
-
-    earliest: int
-    end: int
-
-    @property
-    def count(self) -> int:
-        return self.end - self.earliest
-
-
-# Topic -> partition -> what it retains.
-RetainedOffsets = Mapping[str, Mapping[int, OffsetRange]]
-
-
-def not_retained(start: KafkaOffsets, retained: RetainedOffsets) -> Iterator[Reason]:
-    """Each partition whose next offset Kafka does not have."""
-    for topic, partitions in start.items():
-        for partition, offset in partitions.items():
-            held = retained.get(topic, {}).get(partition)
-            where = {"topic": topic, "partition": partition}
-            if held is None:
-                yield messages.PARTITION_GONE(**where)
-            elif offset < held.earliest:
-                yield messages.OFFSETS_EXPIRED(**where, first=offset, last=held.earliest - 1)
-            elif offset > held.end:
-                yield messages.OFFSETS_BEYOND_END(**where, end=held.end, offset=offset)
-
-
-def lag_of(retained: OffsetRange, read: int | None) -> int:
-    """What is still to be read of a partition: all of it where nothing has been read yet."""
-    return max(0, retained.end - (retained.earliest if read is None else read))
-
-
-def kafka_offsets(texts: Sequence[str | None]) -> KafkaOffsets:
-    """Of the Kafka sources among these, together."""
-    found: dict[str, dict[int, int]] = {}
-    for text in texts:
-        for topic, held in (parse_kafka_offsets(text) or {}).items():
-            found.setdefault(topic, {}).update(held)
-    return found

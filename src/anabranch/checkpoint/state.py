@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from anabranch.checkpoint import messages
-from anabranch.checkpoint.files import BASES, CHANGES, StateFile, StoreFiles
-from anabranch.checkpoint.logs import json_object
+from anabranch.checkpoint.layout import BASES, CHANGES, StateFile, StoreFiles, json_object
 from anabranch.errors import Reason
 
 # The ids that a version of a store may have by its commit; None: the commit is gone, any file of that version will do.

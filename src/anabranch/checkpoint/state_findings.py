@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from anabranch.checkpoint import messages
 from anabranch.checkpoint.checkpoint import Checkpoint, Operator
-from anabranch.checkpoint.files import StoreFiles
 from anabranch.checkpoint.finding import Finding
+from anabranch.checkpoint.layout import StoreFiles
 from anabranch.checkpoint.restartable import inside_path, missing_schemas
 from anabranch.checkpoint.state import Trouble
 from anabranch.errors import Message, Reason

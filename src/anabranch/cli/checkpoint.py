@@ -11,8 +11,7 @@ from anabranch.cli.output import Cli, cli_of, write_json
 
 if TYPE_CHECKING:
     from anabranch.checkpoint.checkpoint import Checkpoint
-    from anabranch.project.checkpoints import CheckpointRef
-    from anabranch.project.project import Project
+    from anabranch.project.project import CheckpointRef, Project
 
 _MANY = 1000
 Names = Annotated[list[str], typer.Argument(metavar="PIPELINE|PATH", help="A pipeline, or any checkpoint's directory.")]
@@ -38,7 +37,7 @@ def checkpoint(
     from anabranch.checkpoint.reader import check_batch, open_checkpoint
     from anabranch.checkpoint.report import as_json as report
     from anabranch.cli.checkpoint_view import write_batch, write_checkpoint
-    from anabranch.project.checkpoints import resolve_checkpoint, retained_offsets
+    from anabranch.project.project import resolve_checkpoint, retained_offsets
 
     cli = cli_of(context)
     project = cli.project()

@@ -9,6 +9,7 @@ from typing import Any
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.finding import Finding
 from anabranch.checkpoint.findings import findings
+from anabranch.checkpoint.layout import RetainedOffsets
 from anabranch.checkpoint.report import (
     BatchView,
     OperatorView,
@@ -18,7 +19,7 @@ from anabranch.checkpoint.report import (
     view_operator,
 )
 from anabranch.checkpoint.restartable import Rewindability
-from anabranch.checkpoint.sources import RetainedOffsets, SourceRange
+from anabranch.checkpoint.sources import SourceRange
 from anabranch.cli.output import write_line, write_table
 from anabranch.text.format import format_duration, human_bytes, instant
 

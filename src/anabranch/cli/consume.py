@@ -12,7 +12,7 @@ from anabranch.cli.topics import connect
 from anabranch.text.format import escaped_json
 
 if TYPE_CHECKING:
-    from anabranch.project.cluster import Received
+    from anabranch.project.project import Received
 
 
 def consume(
@@ -25,7 +25,7 @@ def consume(
 
     Example: anabranch consume visits_counter --json
     """
-    from anabranch.project.cluster import read_topic
+    from anabranch.project.project import read_topic
 
     # Into a file the values go as they are; on a terminal control characters are escaped.
     on_screen = sys.stdout.isatty()

@@ -83,7 +83,7 @@ def _send(cli: Cli, project: Project, topic: str, recipe: Recipe, pace: Pace, le
     from anabranch.generator.ledger import Ledger
     from anabranch.generator.send import send
     from anabranch.generator.visits import visits
-    from anabranch.project.cluster import cluster_of
+    from anabranch.project.project import cluster_of
 
     stop = Event()
     signal.signal(signal.SIGINT, lambda _number, _frame: stop.set())

@@ -35,7 +35,7 @@ def produce(
 
     Example: echo '{"visit_id": 1, "event_time": "2025-09-04T07:00:00"}' | anabranch produce visits
     """
-    from anabranch.project.cluster import producer_for
+    from anabranch.project.project import producer_for
 
     cli = cli_of(context)
     admin = connect(cli)

@@ -23,7 +23,8 @@ def reprocess(
 
     Example: anabranch reprocess visits-counter --from 2025-09-04T07:00 --to 2025-09-04T07:10
     """
-    from anabranch.pipeline.catalog import find_pipeline
+    from anabranch.pipeline.catalog import PIPELINES
+    from anabranch.pipeline.definition import find_pipeline
     from anabranch.project.session import new_log_file, open_session
     from anabranch.reprocess.apply import REPROCESS, apply_reprocess, plan_reprocess
     from anabranch.reprocess.explain import explain_reprocess, explain_sent, question
@@ -34,7 +35,7 @@ def reprocess(
     cli = cli_of(context)
     check_answer(yes, dry_run)
     project = cli.project()
-    pipeline = with_topic(project.pipeline(find_pipeline(name)), topic)
+    pipeline = with_topic(project.pipeline(find_pipeline(PIPELINES, name)), topic)
     zone = project.settings.timezone
     asked = Range(*(round(parse_instant(text, zone).timestamp() * 1000) for text in (start, end)))
     wanted = check_range(project, pipeline, asked)

@@ -37,7 +37,7 @@ def rewind(
     Example: anabranch rewind visits-lake --to-batch 41
     """
     from anabranch.checkpoint.reader import open_checkpoint
-    from anabranch.project.checkpoints import resolve_checkpoint
+    from anabranch.project.project import resolve_checkpoint
     from anabranch.rewind.apply import apply, plan_as_json
     from anabranch.rewind.explain import explain_done, explain_rewind
     from anabranch.rewind.inspect import RewindRequest, plan

@@ -36,7 +36,8 @@ def run(
     Example: anabranch run visits-log --trigger 5s
     """
     from anabranch.cli.live import LiveRun
-    from anabranch.pipeline.catalog import find_pipelines
+    from anabranch.pipeline.catalog import PIPELINES
+    from anabranch.pipeline.definition import find_pipelines
     from anabranch.streaming.run import RunRequest, run_pipelines
 
     cli = cli_of(context)
@@ -47,7 +48,7 @@ def run(
             max_offsets=max_offsets,
             future_tolerance_s=parse_duration_s(future_tolerance) if future_tolerance else None,
         )
-        for pipeline in find_pipelines(names, to)
+        for pipeline in find_pipelines(PIPELINES, names, to)
     ]
     ui = LiveRun(cli)
     request = RunRequest(pipelines, "latest" if from_end else "earliest", until_caught_up, _pairs(settings or []), cli.debug)

@@ -13,18 +13,18 @@ def stop(context: typer.Context, names: Names) -> None:
 
     Example: anabranch stop visits-log
     """
-    from anabranch.checkpoint.lease import await_free
-    from anabranch.pipeline.catalog import find_pipelines
-    from anabranch.streaming.stop import ask_to_stop
+    from anabranch.pipeline.catalog import PIPELINES
+    from anabranch.pipeline.definition import find_pipelines
+    from anabranch.streaming.stop import ask_to_stop, await_stopped
 
     cli = cli_of(context)
     project = cli.project()
     # Each sink of a pipeline has a run of its own; all are asked before any is waited for.
-    asked = [(pipeline, ask_to_stop(project.checkpoints(pipeline))) for pipeline in find_pipelines(names, None)]
+    asked = [(pipeline, ask_to_stop(project.checkpoints(pipeline))) for pipeline in find_pipelines(PIPELINES, names, None)]
     for pipeline, locations in asked:
         for location in locations:
             with cli.busy(f"{pipeline.name} ends after its batch"):
-                await_free(location)
+                await_stopped(location)
             cli.say(f"{pipeline.name} has ended.")
         if not locations:
             cli.say(f"{pipeline.name} is not running.")

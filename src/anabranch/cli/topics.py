@@ -11,14 +11,14 @@ from anabranch.cli import messages
 from anabranch.cli.output import AsJson, Cli, cli_of, confirm, write_json, write_table
 
 if TYPE_CHECKING:
-    from anabranch.checkpoint.sources import OffsetRange
-    from anabranch.project.cluster import KafkaAdmin
+    from anabranch.checkpoint.layout import OffsetRange
+    from anabranch.project.project import KafkaAdmin
 
 app = typer.Typer(help="Kafka's topics.", invoke_without_command=True)
 
 
 def connect(cli: Cli) -> KafkaAdmin:
-    from anabranch.project.cluster import admin_of
+    from anabranch.project.project import admin_of
 
     return admin_of(cli.project())
 

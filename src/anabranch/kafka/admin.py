@@ -21,7 +21,7 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.admin._metadata import ClusterMetadata
 from confluent_kafka.cimpl import NewTopic
 
-from anabranch.checkpoint.sources import OffsetRange
+from anabranch.checkpoint.layout import OffsetRange
 from anabranch.errors import Failed
 from anabranch.kafka.messages import (
     KAFKA_PROPERTIES_REJECTED,

@@ -11,7 +11,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from anabranch.checkpoint.sources import OffsetRange
+from anabranch.checkpoint.layout import OffsetRange
 from anabranch.kafka.admin import KafkaAdmin, error_text, open_client
 from anabranch.kafka.messages import NO_DELIVERY_REPORT, RECORDS_NOT_ACKNOWLEDGED
 

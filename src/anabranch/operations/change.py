@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from anabranch.checkpoint.files import Listing
+from anabranch.checkpoint.layout import Listing
 from anabranch.errors import Reason
 
 # One name for all operations: it is created exclusively, so that only one can be under way.

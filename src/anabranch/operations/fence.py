@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from anabranch.checkpoint.logs import FENCE
+from anabranch.checkpoint.layout import FENCE
 from anabranch.checkpoint.reader import read_logs
 from anabranch.errors import AnabranchError, Refused
 from anabranch.operations import messages

@@ -7,7 +7,7 @@ pyspark when it is called.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -179,3 +179,23 @@ class Pipeline:
 
 
 _FUNCTIONS = ("transform", "print_batch", "unpack_state")
+
+
+def find_pipeline(known: Sequence[Pipeline], name: str) -> Pipeline:
+    for pipeline in known:
+        if pipeline.name == name:
+            return pipeline
+    raise messages.UNKNOWN_PIPELINE(name=name, suggestion=_suggestion(known, name))
+
+
+def find_pipelines(known: Sequence[Pipeline], names: Sequence[str], to: str | None) -> list[Pipeline]:
+    """Each once. `--to topic NAME`, with a blank, is how 0.1.0 named a target: NAME must not become a topic by mistake."""
+    known_names = {pipeline.name for pipeline in known}
+    for name in names:
+        if name not in known_names and to in Sink.kinds and Sink.kinds[to].target:
+            raise messages.TARGET_AS_ARGUMENT(name=name, kind=to, suggestion=_suggestion(known, name))
+    return [find_pipeline(known, name) for name in dict.fromkeys(names)]
+
+
+def _suggestion(known: Sequence[Pipeline], name: str) -> str:
+    return did_you_mean(name, [pipeline.name for pipeline in known])

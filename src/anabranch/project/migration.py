@@ -13,16 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import anabranch
-from anabranch.checkpoint.baseline import BASELINE
-from anabranch.checkpoint.batch_history import BatchRecord, append_batch, append_rewind, append_undo
-from anabranch.checkpoint.lease import LEASE
+from anabranch.checkpoint.history import BASELINE, BatchRecord, append_batch, append_rewind, append_undo
 from anabranch.errors import AnabranchError, Reason
 from anabranch.kafka.embedded.broker import BROKER
 from anabranch.pipeline.catalog import PIPELINES
 from anabranch.project import messages, old_plans
 from anabranch.project.project import PROJECT, Project, ProjectMark
-from anabranch.storage.files import Format, read_text, write_whole
-from anabranch.storage.location import CheckpointLocation
+from anabranch.storage.files import CheckpointLocation, Format, read_text, write_whole
+from anabranch.storage.lease import LEASE
 
 ASIDE = "from-0.1.0"
 

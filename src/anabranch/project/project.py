@@ -1,22 +1,34 @@
-"""A project is a directory: `anabranch.toml`, and `.anabranch/` with everything that the commands keep there."""
+"""A project is a directory: `anabranch.toml`, and `.anabranch/` with everything that the commands keep there.
+
+It knows which pipeline, which checkpoint and which Kafka a command means: the Kafka in its settings, or its own embedded
+broker, which is found by itself. Kafka's client takes a tenth of a second to load, so that is done where Kafka is asked.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from anabranch.errors import Reason
+from anabranch.checkpoint.layout import RetainedOffsets
+from anabranch.checkpoint.messages import ONE_CHECKPOINT
+from anabranch.errors import AnabranchError, Reason
+from anabranch.kafka.properties import PROBE, for_java, for_python
 from anabranch.operations.log import OperationLog
-from anabranch.pipeline.catalog import LAKE
-from anabranch.pipeline.definition import Pipeline, Sink, Table, Topic
+from anabranch.pipeline.catalog import LAKE, PIPELINES
+from anabranch.pipeline.definition import Pipeline, Sink, Table, Topic, find_pipelines
 from anabranch.pipeline.messages import WINDOW_NOT_SETTABLE
 from anabranch.project import messages
 from anabranch.project.settings import LoadedSettings, PipelineSettings, Settings, load_settings
-from anabranch.storage.files import Format
-from anabranch.storage.location import CheckpointLocation
+from anabranch.storage.files import CheckpointLocation, Format
+
+if TYPE_CHECKING:
+    # A UI imports no adapter: it has these names from here.
+    from anabranch.kafka.admin import KafkaAdmin as KafkaAdmin
+    from anabranch.kafka.records import GroupProducer
+    from anabranch.kafka.records import Received as Received
 
 
 @dataclass(frozen=True)
@@ -128,3 +140,102 @@ def open_project(
         if migrated is not None and tell is not None:
             tell(migrated)
     return project
+
+
+@dataclass(frozen=True)
+class CheckpointRef:
+    location: CheckpointLocation
+    # As it was sent to the sink whose checkpoint this is. None: named by its path, so nothing is known of it.
+    pipeline: Pipeline | None
+
+    @property
+    def unpack_state(self) -> Callable[[Any], Iterable[Mapping[str, Any]]] | None:
+        return self.pipeline.unpack_state if self.pipeline else None
+
+    @property
+    def name(self) -> str:
+        return self.pipeline.name if self.pipeline else str(self.location)
+
+
+def resolve_checkpoint(project: Project, directory: Path, names: Sequence[str], to: str | None) -> CheckpointRef:
+    """An existing directory wins; so does what is written as a path. Anything else is a pipeline's name."""
+    name = names[0]
+    path = directory / name
+    if len(names) == 1 and ("/" in name or path.is_dir()):
+        return CheckpointRef(CheckpointLocation(path), None)
+    pipelines = find_pipelines(PIPELINES, names, to)
+    if len(names) != 1:
+        raise ONE_CHECKPOINT(count=len(names), first=name)
+    pipeline = project.sent_to(project.pipeline(pipelines[0]), to)
+    return CheckpointRef(project.checkpoint(pipeline), pipeline)
+
+
+def retained_offsets(project: Project, ref: CheckpointRef) -> RetainedOffsets | None:
+    """What Kafka retains of the pipeline's source; None: it is not known which Kafka is meant, or it is unreachable."""
+    if ref.pipeline is None:
+        return None
+    try:
+        topic = ref.pipeline.source_topic
+        return {topic: admin_of(project).offset_ranges(topic)}
+    except AnabranchError:
+        return None
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The same cluster, as each client's properties name it."""
+
+    address: str
+    # Not in a repr: they may hold passwords.
+    for_python: dict[str, str] = field(repr=False)
+    for_java: dict[str, str] = field(repr=False)
+
+
+def cluster_of(project: Project) -> Cluster:
+    settings = project.settings.kafka
+    address = settings.bootstrap_servers
+    if address is None:
+        from anabranch.kafka.embedded.broker import find_broker
+
+        broker = find_broker(project.broker_dir)
+        if broker is None:
+            raise messages.NO_KAFKA(directory=str(project.directory))
+        address = broker.address
+    bootstrap = {"bootstrap.servers": address}
+    properties = _anchored(settings.properties, project.directory)
+    return Cluster(address, for_python(properties) | bootstrap, for_java(properties, _read_text) | bootstrap)
+
+
+def admin_of(project: Project) -> KafkaAdmin:
+    from anabranch.kafka.admin import KafkaAdmin
+
+    return KafkaAdmin(cluster_of(project).for_python)
+
+
+def producer_for(admin: KafkaAdmin, topic: str) -> GroupProducer:
+    from anabranch.kafka.records import GroupProducer
+
+    return GroupProducer(admin.properties, topic)
+
+
+def read_topic(admin: KafkaAdmin, topic: str, *, follow: bool) -> Iterator[Received]:
+    from anabranch.kafka.records import read_records
+
+    return read_records(admin, topic, follow=follow)
+
+
+def _anchored(properties: Mapping[str, str], directory: Path) -> dict[str, str]:
+    """A file is named from the project's directory, wherever the command was typed: neither client knows of -C."""
+    return {
+        name: str(directory / value) if name.endswith((".location", ".keytab", ".file")) and value != PROBE else value
+        for name, value in properties.items()
+    }
+
+
+def _read_text(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except OSError as error:
+        raise messages.KEY_FILE_UNREADABLE(file=file, reason=error.strerror) from None
+    except UnicodeDecodeError:
+        raise messages.KEY_FILE_NOT_PEM(file=file) from None

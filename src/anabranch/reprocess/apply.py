@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from anabranch.checkpoint.sources import OffsetRange
+from anabranch.checkpoint.layout import OffsetRange
 from anabranch.delta.lake import files_within
 from anabranch.errors import Refused
 from anabranch.kafka.records import GroupProducer, latest_by_key, read_records
 from anabranch.operations.log import new_operation_id
-from anabranch.pipeline.catalog import find_pipeline
-from anabranch.pipeline.definition import Pipeline, Topic
-from anabranch.project.cluster import admin_of, cluster_of
-from anabranch.project.project import Project
+from anabranch.pipeline.catalog import PIPELINES
+from anabranch.pipeline.definition import Pipeline, Topic, find_pipeline
+from anabranch.project.project import Project, admin_of, cluster_of
 from anabranch.reprocess.inspect import later_results, stream_state, take_snapshot
 from anabranch.reprocess.plan import (
     Range,
@@ -98,7 +97,7 @@ def apply_reprocess(project: Project, plan: ReprocessPlan, progress: Callable[[i
 
     Two at once do no harm: both have found the same records in the lake, so they send the same.
     """
-    pipeline = with_topic(project.pipeline(find_pipeline(plan.pipeline)), plan.topic)
+    pipeline = with_topic(project.pipeline(find_pipeline(PIPELINES, plan.pipeline)), plan.topic)
     # Windows that are open will close: one that was interrupted can be resumed then.
     check_closed(pipeline, plan.range, stream_state(project, pipeline))
     project.operations.record_plan(plan.operation, REPROCESS, plan)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from anabranch.checkpoint.layout import OffsetRange
 from anabranch.checkpoint.reader import read_logs
-from anabranch.checkpoint.sources import OffsetRange
 from anabranch.delta.lake import records_within
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.records import read_records

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from anabranch.checkpoint.batch_history import append_rewind, append_undo, take_back
-from anabranch.checkpoint.lease import alone_on, take_lease
+from anabranch.checkpoint.history import append_rewind, append_undo, take_back
 from anabranch.checkpoint.reader import read_checkpoint
 from anabranch.errors import Refused
 from anabranch.operations.change import SinkChange
@@ -19,8 +18,8 @@ from anabranch.rewind import messages
 from anabranch.rewind.plan import RewindPlan, verify, verify_rewind
 from anabranch.rewind.undo import UndoPlan, plan_undo
 from anabranch.storage.base import OnProgress
-from anabranch.storage.files import Format
-from anabranch.storage.location import CheckpointLocation
+from anabranch.storage.files import CheckpointLocation, Format
+from anabranch.storage.lease import alone_on, take_lease
 from anabranch.streaming.sinks import policy_for
 
 Plan = RewindPlan | UndoPlan

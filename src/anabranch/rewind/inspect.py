@@ -6,22 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from anabranch.checkpoint.baseline import read_baseline
 from anabranch.checkpoint.checkpoint import Checkpoint
-from anabranch.checkpoint.lease import holder_of
-from anabranch.checkpoint.sources import RetainedOffsets, not_retained
+from anabranch.checkpoint.history import code_fingerprint, read_baseline
+from anabranch.checkpoint.layout import RetainedOffsets
+from anabranch.checkpoint.restartable import not_retained
 from anabranch.errors import Failed, Reason
 from anabranch.operations.change import SinkChange
 from anabranch.operations.fence import not_finished, under_way
 from anabranch.operations.log import new_operation_id
 from anabranch.pipeline.definition import Pipeline, Table
-from anabranch.project.checkpoints import CheckpointRef
-from anabranch.project.project import Project
+from anabranch.project.project import CheckpointRef, Project, admin_of
 from anabranch.rewind import messages
 from anabranch.rewind.plan import Mode, RewindPlan, check_restartable, plan_rewind
 from anabranch.rewind.target import Target, batch_for
-from anabranch.storage.location import CheckpointLocation
-from anabranch.streaming.code_fingerprint import code_fingerprint
+from anabranch.storage.files import CheckpointLocation
+from anabranch.storage.lease import holder_of
 from anabranch.streaming.messages import SINK_UNKNOWN_LEFT
 from anabranch.streaming.sinks import policy_of
 from anabranch.streaming.sinks.base import RewoundBatches, leave
@@ -67,9 +66,6 @@ def _plan_foreign(
 
 
 def _plan_ours(project: Project, ref: CheckpointRef, checkpoint: Checkpoint, request: RewindRequest, batch: int) -> RewindPlan:
-    # As in project/checkpoints.py: loaded where Kafka is asked.
-    from anabranch.project.cluster import admin_of
-
     pipeline, admin, operation = ref.pipeline, admin_of(project), new_operation_id("rewind")
     assert pipeline is not None
     retained: RetainedOffsets = {pipeline.source_topic: admin.offset_ranges(pipeline.source_topic)}
@@ -140,7 +136,7 @@ def _notes(
     if baseline is not None:
         now = replace(baseline, window_s=pipeline.window_s, watermark_s=pipeline.watermark_s)
         yield from (messages.START_WILL_BE_REFUSED(difference=one) for one in baseline.differences(now))
-        first = baseline.codes.get(code_fingerprint(pipeline))
+        first = baseline.codes.get(code_fingerprint(pipeline.transform))
         if baseline.codes and (first is None or first > batch):
             yield messages.OTHER_CODE()
     entry = checkpoint.offset_entry(batch)

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from anabranch.checkpoint.checkpoint import Checkpoint
-from anabranch.checkpoint.files import LogFiles, parse_state_name
-from anabranch.checkpoint.logs import KafkaOffsets, OffsetEntry
+from anabranch.checkpoint.layout import KafkaOffsets, LogFiles, OffsetEntry, RetainedOffsets, log_offset, parse_state_name
 from anabranch.checkpoint.restartable import Rewindability, judge_replan, judge_replay
-from anabranch.checkpoint.sources import RetainedOffsets, log_offset
 from anabranch.errors import Reason
 from anabranch.operations.change import CheckpointChange, OffsetPairs, SinkChange, fingerprint
 from anabranch.operations.receipt import Check

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from anabranch.checkpoint.checkpoint import Checkpoint
-from anabranch.checkpoint.logs import parse_kafka_offsets
+from anabranch.checkpoint.layout import parse_kafka_offsets
 from anabranch.errors import Reason, Refused
 from anabranch.pipeline.definition import Pipeline
 from anabranch.rewind import messages

@@ -1,7 +1,8 @@
-"""Files of ours: each is there whole or not at all, and what we read again begins with a format number, through one codec.
+"""Files of ours: where they are, beside a checkpoint; each is there whole or not at all, and begins with a format number.
 
-An unknown format number, kind or field is refused as written by a newer version. It is never read as "nothing known", nothing
-is defaulted, and a file that cannot be read is not overwritten.
+What we read again goes through one codec. An unknown format number, kind or field is refused as written by a newer version:
+it is never read as "nothing known", nothing is defaulted, and a file that cannot be read is not overwritten. Nothing else
+builds a path of a checkpoint.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from anabranch.storage.messages import FILE_DAMAGED, FORMAT_NEWER, NAME_NOT_UTF8
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+from anabranch.storage.base import Storage
+from anabranch.storage.local import LocalStorage
 
 T = TypeVar("T")
 
@@ -158,3 +161,52 @@ def read_text(path: Path) -> str | None:
 
 def remove(path: Path) -> None:
     path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class CheckpointLocation:
+    path: Path
+
+    def storage(self) -> Storage:
+        return LocalStorage(self.path)
+
+    @property
+    def lease(self) -> Path:
+        return self.beside("lease")
+
+    @property
+    def lease_lock(self) -> Path:
+        return self.beside("lease.lock")
+
+    @property
+    def baseline(self) -> Path:
+        return self.beside("baseline.json")
+
+    @property
+    def history(self) -> Path:
+        return self.beside("history.jsonl")
+
+    @property
+    def stop_request(self) -> Path:
+        return self.beside("stop")
+
+    @property
+    def operation_lock(self) -> Path:
+        """Of a checkpoint that is not ours, whose query knows no lease."""
+        return self.path / "_rewind" / "lock"
+
+    def others(self) -> list[CheckpointLocation]:
+        """The directories beside it: the same pipeline's checkpoints for other sinks."""
+        around = self.path.parent
+        beside = sorted(path for path in around.iterdir() if path.is_dir() and path != self.path) if around.is_dir() else []
+        return [CheckpointLocation(path) for path in beside]
+
+    def below(self) -> list[CheckpointLocation]:
+        """The directories in it."""
+        return [CheckpointLocation(path) for path in sorted(self.path.iterdir()) if path.is_dir()]
+
+    def beside(self, suffix: str) -> Path:
+        return self.path.with_name(f"{self.path.name}.{suffix}")
+
+    def __str__(self) -> str:
+        return str(self.path)

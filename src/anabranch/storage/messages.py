@@ -30,3 +30,8 @@ MOVE_CONFLICT = failure(
     "restore that file, then: anabranch resume {operation}",
     "or roll back what was moved: anabranch undo {operation}",
 )
+CHECKPOINT_GONE = failure("checkpoint-gone", "the checkpoint at {path} is gone", "restore it to where it was")
+BUSY = refusal("checkpoint-busy", "another operation is working on {path}", "anabranch operations   shows when it is done")
+LEASE_HELD = refusal(
+    "lease-held", "{name} is in use: {holder}", "anabranch stop {name}   ends it after its batch", "anabranch status"
+)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from anabranch.checkpoint.baseline import Baseline, read_baseline, write_baseline
 from anabranch.checkpoint.checkpoint import Checkpoint
+from anabranch.checkpoint.history import Baseline, code_fingerprint, read_baseline, write_baseline
 from anabranch.checkpoint.reader import read_logs
-from anabranch.checkpoint.sources import not_retained
+from anabranch.checkpoint.restartable import not_retained
 from anabranch.errors import Reason
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.operations.fence import check_not_fenced
 from anabranch.pipeline.definition import Pipeline
-from anabranch.storage.location import CheckpointLocation
+from anabranch.storage.files import CheckpointLocation
 from anabranch.streaming import messages
-from anabranch.streaming.code_fingerprint import code_fingerprint
 from anabranch.streaming.sinks.base import Start
 
 
@@ -32,7 +31,7 @@ def check_start(
     codes = _check_baseline(pipeline, location, checkpoint, now)
     if gone := list(not_retained(checkpoint.start_of(checkpoint.next_batch), retained)):
         raise messages.OFFSETS_LOST(pipeline=pipeline.name, why=gone, checkpoint=str(location))
-    codes = {code_fingerprint(pipeline): checkpoint.next_batch, **codes}
+    codes = {code_fingerprint(pipeline.transform): checkpoint.next_batch, **codes}
     write_baseline(location, replace(now, codes=codes))
     return _where(pipeline, checkpoint, start)
 

@@ -10,14 +10,13 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Protocol
 
-from anabranch.checkpoint.lease import Lease, take_lease
 from anabranch.errors import Reason
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.pipeline.definition import Pipeline
-from anabranch.project.cluster import Cluster, cluster_of
-from anabranch.project.project import Project
+from anabranch.project.project import Cluster, Project, cluster_of
 from anabranch.project.session import Busy, new_log_file, open_session
 from anabranch.spark.session import Session, shuffle_partitions
+from anabranch.storage.lease import Lease, take_lease
 from anabranch.streaming import messages
 from anabranch.streaming.preflight import check_start
 from anabranch.streaming.run_progress import RunProgress

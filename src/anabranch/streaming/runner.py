@@ -16,14 +16,14 @@ from typing import Any, Protocol
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from anabranch.checkpoint.batch_history import BatchRecord, append_batch
-from anabranch.checkpoint.logs import parse_kafka_offsets
+from anabranch.checkpoint.history import BatchRecord, append_batch
+from anabranch.checkpoint.layout import OffsetRange, parse_kafka_offsets
 from anabranch.checkpoint.reader import read_logs
-from anabranch.checkpoint.sources import OffsetRange, lag_of
+from anabranch.checkpoint.restartable import lag_of
 from anabranch.errors import AnabranchError, Failed
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.pipeline.definition import Out
-from anabranch.storage.location import CheckpointLocation
+from anabranch.storage.files import CheckpointLocation
 from anabranch.streaming import messages
 from anabranch.streaming.batch_gate import BatchGate
 from anabranch.streaming.failures import Cause, cause_of

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from anabranch.checkpoint.batch_history import newest_entry
 from anabranch.checkpoint.checkpoint import Checkpoint
-from anabranch.checkpoint.lease import holder_of
+from anabranch.checkpoint.history import newest_entry
 from anabranch.checkpoint.reader import read_logs
-from anabranch.checkpoint.sources import lag_of
+from anabranch.checkpoint.restartable import lag_of
 from anabranch.errors import AnabranchError
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.operations.fence import under_way
 from anabranch.pipeline.catalog import PIPELINES
 from anabranch.pipeline.definition import Pipeline
-from anabranch.project.cluster import admin_of
-from anabranch.project.project import Project
+from anabranch.project.project import Project, admin_of
 from anabranch.storage.base import Storage
-from anabranch.storage.location import CheckpointLocation
+from anabranch.storage.files import CheckpointLocation
+from anabranch.storage.lease import holder_of
 from anabranch.text.format import iso_utc
 
 

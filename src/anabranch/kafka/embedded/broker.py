@@ -33,10 +33,10 @@ from anabranch.kafka.messages import (
     PORT_IN_USE,
     PORT_UNAVAILABLE,
 )
-from anabranch.processes import ProcessMark, mark_of
 from anabranch.spark.jars import locked
 from anabranch.spark.java import find_java
 from anabranch.storage.files import Format, remove
+from anabranch.storage.lease import ProcessMark, mark_of
 
 # A start takes 2 to 3 s on 2 cores. Recovering a large log after kill -9 takes longer.
 START_TIMEOUT_S = 60.0

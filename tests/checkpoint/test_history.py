@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anabranch.checkpoint.batch_history import (
+from anabranch.checkpoint.history import (
     EMPTY,
     HISTORY,
     BatchRecord,
@@ -25,7 +25,7 @@ from anabranch.checkpoint.batch_history import (
     take_back,
 )
 from anabranch.errors import AnabranchError
-from anabranch.storage.location import CheckpointLocation
+from anabranch.storage.files import CheckpointLocation
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from anabranch.processes import mark_of
+from anabranch.storage.lease import mark_of
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells the tick of a process's birth")

@@ -1,23 +1,86 @@
-"""What each batch of a checkpoint did, kept beside it, one JSON line for each: Spark purges its own logs.
+"""What we know of a checkpoint beyond what Spark keeps, beside it: what it was made with, and what each batch did.
 
-Every line carries the totals so far, so the newest one tells all that a status shows, whatever the age of the pipeline. A
-batch that ran again has a second line; a rewind, an undo and a roll back have lines of their own, which say from which
-batch the totals continue.
+The baseline is written at the first start and compared at every other one, since Spark itself would not notice: a topic that
+was deleted and recreated gives no error, other records are read (docs/internals/hazards.md, O); another window, delay or
+number of shuffle partitions on old state gives wrong results.
+
+The history has one JSON line for each batch: Spark purges its own logs. Every line carries the totals so far, so the newest
+one tells all that a status shows, whatever the age of the pipeline. A batch that ran again has a second line; a rewind, an
+undo and a roll back have lines of their own, which say from which batch the totals continue.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
-from anabranch.storage.files import Format, append_line, check_head, parse
-from anabranch.storage.location import CheckpointLocation
+import anabranch
+from anabranch.checkpoint import messages
+from anabranch.errors import Reason
+from anabranch.storage.files import CheckpointLocation, Format, append_line, check_head, parse
+from anabranch.text.format import format_duration
 
+# The code on every record's way to a result, beside the transformation itself.
+_SHARED_CODE = ("streaming/decoder/*.py", "streaming/transforms.py", "streaming/results.py", "pipeline/builtin/session_*.py")
 _BLOCK_BYTES = 64 << 10
+
+
+@dataclass(frozen=True)
+class Baseline:
+    source_topic: str
+    topic_id: str
+    window_s: float | None
+    watermark_s: float | None
+    shuffle_partitions: str
+    # Each code fingerprint that has run on it -> the batch that it began with.
+    codes: Mapping[str, int]
+
+    def differences(self, now: Baseline) -> Iterator[Reason]:
+        """What is not as it was at the first start."""
+        if self.source_topic != now.source_topic:
+            yield messages.READS_OTHER_TOPIC(topic=now.source_topic, before=self.source_topic)
+        elif self.topic_id != now.topic_id:
+            yield messages.TOPIC_RECREATED(topic=now.source_topic)
+        for what, before, after in (
+            ("window", self.window_s, now.window_s),
+            ("watermark", self.watermark_s, now.watermark_s),
+        ):
+            if before != after:
+                yield messages.OTHER_DURATION(what=what, now=_duration(after), before=_duration(before))
+        if self.shuffle_partitions != now.shuffle_partitions:
+            yield messages.OTHER_SHUFFLE_PARTITIONS(now=now.shuffle_partitions, before=self.shuffle_partitions)
+
+
+def _duration(duration_s: float | None) -> str:
+    return "none" if duration_s is None else format_duration(duration_s)
+
+
+BASELINE = Format("baseline", 1, Baseline)
+
+
+def read_baseline(location: CheckpointLocation) -> Baseline | None:
+    """None: the checkpoint is not of one of our pipelines. A file that cannot be understood is refused."""
+    return BASELINE.read(location.baseline)
+
+
+def write_baseline(location: CheckpointLocation, baseline: Baseline) -> None:
+    BASELINE.write(location.baseline, baseline)
+
+
+def code_fingerprint(transform: Callable[..., Any]) -> str:
+    """Which code computes a pipeline's results: a short hash of its sources, to be compared over upgrades."""
+    root = Path(anabranch.__file__).parent
+    shared = (file for pattern in _SHARED_CODE for file in sorted(root.glob(pattern)))
+    digest = hashlib.sha256()
+    for file in (Path(transform.__code__.co_filename), *shared):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.checkpoint.logs import CommitEntry, parse_commit, parse_kafka_offsets, parse_offsets
+from anabranch.checkpoint.layout import CommitEntry, parse_commit, parse_kafka_offsets, parse_offsets
 
 SEED_001 = (
     'v1\n{"batchWatermarkMs":0,"batchTimestampMs":1757606666015,"conf":{"spark.sql.shuffle.partitions":"2"}}\n'
