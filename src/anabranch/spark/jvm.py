@@ -12,10 +12,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Timer
 
 from anabranch.spark.jars import pyspark_home
 from anabranch.spark.java import Java
@@ -60,6 +62,17 @@ class Jvm:
     def kill(self) -> None:
         self.process.kill()
         self.process.wait()
+
+    @contextmanager
+    def killed_after(self, timeout_s: float) -> Iterator[None]:
+        """Kills it unless the block has ended by then."""
+        watchdog = Timer(timeout_s, self.process.kill)
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            yield
+        finally:
+            watchdog.cancel()
 
     def end(self) -> None:
         """Closes its standard input: Spark's gateway exits then."""

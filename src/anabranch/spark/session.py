@@ -6,7 +6,8 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -63,6 +64,8 @@ SETTINGS = {
 # These settings are options of the JVM, so they apply when it is launched. 1 GB is Spark's own default.
 _DRIVER_MEMORY = ("spark.driver.memory", "1g")
 _DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
+# Far longer than Spark takes to end: only one that hangs is killed.
+END_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -70,16 +73,33 @@ class Session:
     spark: SparkSession
     jvm: Jvm
 
-    def end(self) -> None:
+    def end(self, timeout_s: float = END_TIMEOUT_S) -> None:
+        """When nothing is left to write. A Spark that does not end in time is killed: nobody should wait for it."""
+        from py4j.protocol import Py4JError
         from pyspark import SparkContext
 
-        self.spark.stop()
-        # Before the JVM exits: a thread that still releases a Java object would find the connection closed and print a trace.
-        gateway = SparkContext._gateway
-        if gateway is not None:
-            gateway.shutdown()  # type: ignore[no-untyped-call]
-            SparkContext._gateway = SparkContext._jvm = None
-        self.jvm.end()
+        with self.jvm.killed_after(timeout_s), _py4j_silenced():
+            with suppress(Py4JError, OSError):
+                self.spark.stop()
+            # Before the JVM exits: a thread that still releases a Java object would find the connection closed and print a
+            # trace.
+            gateway = SparkContext._gateway
+            if gateway is not None:
+                gateway.shutdown()  # type: ignore[no-untyped-call]
+                SparkContext._gateway = SparkContext._jvm = None
+            self.jvm.end()
+
+
+@contextmanager
+def _py4j_silenced() -> Iterator[None]:
+    """py4j prints a stack trace where a JVM is killed under a call."""
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def start_session(

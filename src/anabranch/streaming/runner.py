@@ -40,6 +40,9 @@ TICK_S = 0.25
 POLL_KAFKA_S = 2.0
 # A query that ended because Kafka was unreachable is restarted after 1, 2, 4 ... 30 s.
 BACKOFF_S = (1.0, 30.0)
+# Spark's listener bus may drop an event. A query that has ended is believed without it after this long: until then the
+# events of its last batches may still come.
+EVENT_LOST_S = 5.0
 
 
 class RunOutput(Protocol):
@@ -67,6 +70,8 @@ class _Running:
     read: Mapping[int, int] = field(default_factory=dict)
     newest_at_stop: int | None = None
     retry_at_s: float | None = None
+    # Since when the query is known to have ended although no event said so.
+    inactive_since_s: float | None = None
     failures: int = 0
     error: AnabranchError | None = None
     ended: bool = False
@@ -100,6 +105,7 @@ class Runner:
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._polled_at_s = 0.0
         self._stopping = False
+        self._listener = EventListener(self._events)
 
     @property
     def is_stopping(self) -> bool:
@@ -112,7 +118,7 @@ class Runner:
 
     def run(self) -> None:
         """Returns when all pipelines have ended; raises what ended one that was not stopped."""
-        self._spark.streams.addListener(EventListener(self._events))
+        self._spark.streams.addListener(self._listener)
         for running in self._running:
             self._start(running)
         while not all(running.ended for running in self._running):
@@ -126,7 +132,7 @@ class Runner:
                 raise running.error
 
     def _start(self, running: _Running) -> None:
-        running.retry_at_s = None
+        running.retry_at_s = running.inactive_since_s = None
         checkpoint = read_logs(running.run.location.storage())
         running.read = checkpoint.start_of(checkpoint.next_batch).get(running.topic, {})
         running.query = start_query(self._spark, running.run.query, self._out, running.gate)
@@ -190,6 +196,7 @@ class Runner:
         running.update(state="failed" if running.error else "stopped", note="")
 
     def _tick(self, running: _Running) -> None:
+        self._notice_end(running)
         if running.ended:
             return
         if not running.gate.is_closed and is_stop_asked(running.run.location):
@@ -201,6 +208,17 @@ class Runner:
             running.query.stop()
         elif running.retry_at_s is not None and monotonic() >= running.retry_at_s:
             self._start(running)
+
+    def _notice_end(self, running: _Running) -> None:
+        """The end of a query whose event was lost: without it the run would wait for ever."""
+        query = running.query
+        if query is None or query.isActive:
+            return
+        if running.inactive_since_s is None:
+            running.inactive_since_s = monotonic()
+        elif monotonic() - running.inactive_since_s >= EVENT_LOST_S:
+            error = query.exception()
+            self._query_ended(running, None if error is None else str(error))
 
     def _close(self, running: _Running) -> None:
         if not running.gate.is_closed:
