@@ -7,11 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.harness import Project
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# No test fails because the machine is busy.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 pytest_plugins = ["tests.support.kafka_fixtures", "tests.support.query_fixtures"]
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from anabranch.checkpoint.finding import Finding
-from anabranch.checkpoint.findings import findings
+from anabranch.checkpoint.findings import Finding, findings
 from tests.support.drawing import JOIN, PROVIDERS, Tree, checkpoint_of, draw, offsets, state_id, without
 from tests.support.reasons import param
 

@@ -136,4 +136,4 @@ class Timelines(RuleBasedStateMachine):
 
 
 TestTimelines = Timelines.TestCase
-TestTimelines.settings = settings(max_examples=150, stateful_step_count=20, deadline=None, phases=[Phase.generate])
+TestTimelines.settings = settings(max_examples=150, stateful_step_count=20, phases=[Phase.generate])

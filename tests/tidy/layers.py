@@ -26,8 +26,7 @@ ADAPTERS = ("storage", "spark", "delta", "kafka")
 # Decisions: they import only each other and these modules of the standard library, so they cannot look at anything.
 PURE = (
     *("errors", "text/*", "*/messages"),
-    *(f"checkpoint/{name}" for name in ("layout", "sources", "state", "checkpoint", "restartable", "report")),
-    *("checkpoint/finding", "checkpoint/findings", "checkpoint/state_findings"),
+    *(f"checkpoint/{name}" for name in ("layout", "sources", "state", "checkpoint", "restartable", "findings", "report")),
     *("pipeline/definition", "pipeline/catalog", "pipeline/builtin/visits_*", "pipeline/builtin/browsers_*"),
     *("pipeline/builtin/session_fold", "operations/change", "operations/receipt"),
     *("rewind/target", "rewind/plan", "rewind/undo", "rewind/explain"),

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from anabranch.checkpoint.checkpoint import Checkpoint
-from anabranch.checkpoint.finding import Finding
-from anabranch.checkpoint.findings import findings
+from anabranch.checkpoint.findings import Finding, findings
 from anabranch.checkpoint.layout import RetainedOffsets
 from anabranch.checkpoint.report import (
     BatchView,
