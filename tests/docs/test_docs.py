@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from anabranch.cli.main import run_command
-from tests.support.harness import PATIENCE_S, Project
+from tests.support.harness import PATIENCE_S, QUICK_JVM, Project
 
 ROOT = Path(__file__).parents[2]
 _CONSOLE = re.compile(r"^```console\n(.*?)^```", re.M | re.S)
@@ -47,7 +47,7 @@ def test_every_command_in_the_docs_works_and_prints_what_they_say(
     project = make_project("docs")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     # A free port: on the usual one there may be a broker that the developer works with.
-    environment = {**os.environ, "PATH": path, "ANABRANCH_BROKER__PORT": "0"}
+    environment = {**os.environ, "PATH": path, "ANABRANCH_BROKER__PORT": "0", **QUICK_JVM}
     try:
         for command, expected in _steps(document):
             done = subprocess.run(

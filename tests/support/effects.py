@@ -55,7 +55,8 @@ def _serve() -> None:
     from anabranch.cli import main
 
     # Loaded before the fork.
-    for name in ("kafka.records", "kafka.embedded.broker", "rewind.apply", "rewind.inspect", "recovery.resume", "streaming.status"):
+    adapters = ("kafka.records", "kafka.embedded.broker")
+    for name in (*adapters, "rewind.apply", "rewind.inspect", "recovery.resume", "streaming.status"):
         __import__(f"anabranch.{name}")
     effects = _effects()
     for line in sys.stdin:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -14,6 +15,9 @@ from time import monotonic
 
 # Longer than anything takes on a busy machine of 2 cores: a test that waits so long has failed.
 PATIENCE_S = 120.0
+# No second compiler for the JVM of a short run: it costs more than it brings there.
+_FIRST_COMPILER = "-XX:TieredStopAtLevel=1"
+QUICK_JVM = {"ANABRANCH_SPARK": json.dumps({"driver.extraJavaOptions": _FIRST_COMPILER})}
 
 
 class Running:
@@ -68,8 +72,7 @@ class Project:
         self.started: list[Running] = []
 
     def configure(self, toml: str) -> None:
-        """Settings, and for the JVM of a short run no second compiler: it costs more than it brings there."""
-        quick = '[spark]\ndriver.extraJavaOptions = "-XX:TieredStopAtLevel=1"\n'
+        quick = f'[spark]\ndriver.extraJavaOptions = "{_FIRST_COMPILER}"\n'
         (self.directory / "anabranch.toml").write_text(f"{toml}\n{quick}", encoding="utf-8")
 
     def __call__(self, *command: str, text: str | bytes = "", **environment: str) -> subprocess.CompletedProcess[str]:
