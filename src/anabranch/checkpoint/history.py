@@ -33,6 +33,8 @@ _BLOCK_BYTES = 64 << 10
 
 @dataclass(frozen=True)
 class Baseline:
+    """What a checkpoint was made with."""
+
     source_topic: str
     topic_id: str
     window_s: float | None
@@ -57,10 +59,6 @@ class Baseline:
             yield messages.OTHER_SHUFFLE_PARTITIONS(now=now.shuffle_partitions, before=self.shuffle_partitions)
 
 
-def _duration(duration_s: float | None) -> str:
-    return "none" if duration_s is None else format_duration(duration_s)
-
-
 BASELINE = Format("baseline", 1, Baseline)
 
 
@@ -83,8 +81,14 @@ def code_fingerprint(transform: Callable[..., Any]) -> str:
     return digest.hexdigest()[:16]
 
 
+def _duration(duration_s: float | None) -> str:
+    return "none" if duration_s is None else format_duration(duration_s)
+
+
 @dataclass(frozen=True)
 class BatchRecord:
+    """What one batch did."""
+
     batch: int
     at: str
     records: int
@@ -95,6 +99,8 @@ class BatchRecord:
 
 @dataclass(frozen=True)
 class HistoryEntry:
+    """One line: what counts from here on."""
+
     # The newest batch that counts from here on; -1: none does.
     batch: int
     # Over all batches that count.

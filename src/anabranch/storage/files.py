@@ -1,8 +1,7 @@
 """Files of ours: where they are, beside a checkpoint; each is there whole or not at all, and begins with a format number.
 
 What we read again goes through one codec. An unknown format number, kind or field is refused as written by a newer version:
-it is never read as "nothing known", nothing is defaulted, and a file that cannot be read is not overwritten. Nothing else
-builds a path of a checkpoint.
+it is never read as "nothing known", nothing is defaulted, and a file that cannot be read is not overwritten.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from uuid import uuid4
 
+from anabranch.storage.base import Storage
+from anabranch.storage.local import LocalStorage
 from anabranch.storage.messages import FILE_DAMAGED, FORMAT_NEWER, NAME_NOT_UTF8
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
-from anabranch.storage.base import Storage
-from anabranch.storage.local import LocalStorage
 
 T = TypeVar("T")
 
@@ -165,6 +164,8 @@ def remove(path: Path) -> None:
 
 @dataclass(frozen=True)
 class CheckpointLocation:
+    """Where a checkpoint is, and what is kept beside it. Nothing else builds such a path."""
+
     path: Path
 
     def storage(self) -> Storage:

@@ -24,6 +24,8 @@ from anabranch.storage.files import CheckpointLocation, Format, read_text, remov
 
 # By the wall clock, what the kernel says of a start time can differ in its last digits between two reads.
 _SAME_START_S = 1.0
+# How long an orphaned JVM is waited for: launched by us it is gone in milliseconds, another one took 2.3 s at most.
+ORPHAN_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,6 @@ def _birth(pid: int) -> str | None:
         return f"{boot}/{fields[19]}"
     except (OSError, IndexError):
         return None
-
-
-# How long an orphaned JVM is waited for: launched by us it is gone in milliseconds, another one took 2.3 s at most.
-ORPHAN_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True)
