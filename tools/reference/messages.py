@@ -18,7 +18,7 @@ _EXIT_CODES: dict[Kind, int] = {
 _PARAMETERS = "Names in braces are parameters; `--json` carries them beside the code.\n"
 
 _ABOUT = {
-    "checkpoint": "Checkpoints, leases, and what a checkpoint was created with.",
+    "checkpoint": "Checkpoints, and what one was created with.",
     "cli": "The command line itself.",
     "delta": "Delta tables and the lake.",
     "generator": "`anabranch generate`.",
@@ -29,7 +29,7 @@ _ABOUT = {
     "reprocess": "`anabranch reprocess`.",
     "rewind": "`anabranch rewind` and `anabranch undo`.",
     "spark": "Java, the jars and the JVM.",
-    "storage": "Files: their formats, and what a file system must be able to do.",
+    "storage": "Files of ours and their formats, leases, and what a file system must be able to do.",
     "streaming": "`anabranch run`, sinks and `anabranch status`.",
     "text": "Values that are typed: durations and times.",
 }
