@@ -6,6 +6,7 @@ it is never read as "nothing known", nothing is defaulted, and a file that canno
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -142,6 +143,8 @@ def append_line(path: Path, line: str, *, is_durable: bool = False) -> None:
     """One write of one short line: two never mix. What a crash cut off at the end of the file stays on a line of its own."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab+") as file:
+        # Looked at and written by one at a time: in the middle of another's write its line would look cut off.
+        fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(max(0, file.seek(0, os.SEEK_END) - 1))
         begin = "" if file.read(1) in (b"", b"\n") else "\n"
         file.write(f"{begin}{line}\n".encode())
