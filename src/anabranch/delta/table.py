@@ -180,8 +180,12 @@ def _step(table: DeltaTable, rows: WrittenRows) -> Step:
 
 def _last_mark(table: DeltaTable, rows: WrittenRows) -> dict[str, Any] | None:
     """The newest commit of this rewind; all are younger than the plan."""
-    since = max(1, table.version() - rows.version)
-    return next((commit for commit in table.history(since) if commit.get(_REWIND) == rows.rewind), None)
+    most = max(1, table.version() - rows.version)
+    # The newest commits of the log, also those that came since the table was opened: enough are read only when the plan's
+    # version is among them.
+    while len(commits := table.history(most)) == most and int(commits[-1]["version"]) > rows.version + 1:
+        most *= 2
+    return next((commit for commit in commits if commit.get(_REWIND) == rows.rewind), None)
 
 
 def _removed(rows: WrittenRows) -> pa.Table:
