@@ -12,7 +12,14 @@ import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
-from anabranch.delta.table import check_rows_are_kept, delete_rows, inspect_table, newest_batch, restore_rows, retry_on_conflict
+from anabranch.delta.table import (
+    check_rows_are_kept,
+    delete_rows,
+    inspect_table,
+    newest_batch,
+    restore_rows,
+    retry_on_conflict,
+)
 from anabranch.delta.written_rows import WrittenRows
 from anabranch.errors import Failed
 from tests.support.harness import PATIENCE_S

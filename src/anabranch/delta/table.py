@@ -152,7 +152,7 @@ def restore_rows(rows: WrittenRows) -> None:
 
 def _delete(rows: WrittenRows) -> None:
     table = _open(rows.table)
-    if _step(table, rows) == "out":
+    if _step(rows) == "out":
         return
     properties = _properties(rows, rows.set_back_to, "out")
     deleted = table.delete(_predicate(rows.ranges), commit_properties=properties)
@@ -163,7 +163,7 @@ def _delete(rows: WrittenRows) -> None:
 
 def _restore(rows: WrittenRows) -> None:
     table = _open(rows.table)
-    if _step(table, rows) == "in":
+    if _step(rows) == "in":
         return
     removed = _removed(rows)
     properties = _properties(rows, rows.newest, "in")
@@ -173,25 +173,26 @@ def _restore(rows: WrittenRows) -> None:
     write_deltalake(table, removed, mode="append", commit_properties=properties)
 
 
-def _step(table: DeltaTable, rows: WrittenRows) -> Step:
-    mark = _last_mark(table, rows)
+def _step(rows: WrittenRows) -> Step:
+    mark = _last_mark(rows)
     return "out" if mark is not None and mark[_STEP] == "out" else "in"
 
 
-def _last_mark(table: DeltaTable, rows: WrittenRows) -> dict[str, Any] | None:
+def _last_mark(rows: WrittenRows) -> dict[str, Any] | None:
     """The newest commit of this rewind; all are younger than the plan."""
-    most = max(1, table.version() - rows.version)
-    # The newest commits of the log, also those that came since the table was opened: enough are read only when the plan's
-    # version is among them.
-    while len(commits := table.history(most)) == most and int(commits[-1]["version"]) > rows.version + 1:
-        most *= 2
-    return next((commit for commit in commits if commit.get(_REWIND) == rows.rewind), None)
+    for _ in range(_ATTEMPTS):
+        table = _open(rows.table)
+        commits = table.history(max(1, table.version() - rows.version))
+        # deltalake lists commits that came since the table was opened, and numbers them as if there were none.
+        if _open(rows.table).version() == table.version():
+            return next((commit for commit in commits if commit.get(_REWIND) == rows.rewind), None)
+    raise messages.TABLE_BUSY(path=rows.table, attempts=_ATTEMPTS)
 
 
 def _removed(rows: WrittenRows) -> pa.Table:
     """What was deleted: the rows of the version before."""
     vacuumed = messages.ROWS_VACUUMED(operation=rows.rewind, path=rows.table)
-    mark = _last_mark(_open(rows.table), rows)
+    mark = _last_mark(rows)
     if mark is None:
         raise vacuumed
     before = _open(rows.table, int(mark["version"]) - 1, vacuumed)
