@@ -9,6 +9,7 @@ Python, and sometimes abort it at its exit ("terminate called without an active 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -179,14 +180,26 @@ def _step(rows: WrittenRows) -> Step:
 
 
 def _last_mark(rows: WrittenRows) -> dict[str, Any] | None:
-    """The newest commit of this rewind; all are younger than the plan."""
-    for _ in range(_ATTEMPTS):
-        table = _open(rows.table)
-        commits = table.history(max(1, table.version() - rows.version))
-        # deltalake lists commits that came since the table was opened, and numbers them as if there were none.
-        if _open(rows.table).version() == table.version():
-            return next((commit for commit in commits if commit.get(_REWIND) == rows.rewind), None)
-    raise messages.TABLE_BUSY(path=rows.table, attempts=_ATTEMPTS)
+    """The newest commit of this rewind, with its version; all are younger than the plan.
+
+    By the log's own files: deltalake's history lists commits that came since the table was opened, and numbers them as if there
+    were none.
+    """
+    for version in range(_open(rows.table).version(), rows.version, -1):
+        commit = _read_commit(rows.table, version)
+        if commit.get(_REWIND) == rows.rewind:
+            return {**commit, "version": version}
+    return None
+
+
+def _read_commit(path: str, version: int) -> dict[str, Any]:
+    """What the commit says of itself; empty where the log no longer has it."""
+    try:
+        lines = (Path(path) / "_delta_log" / f"{version:020}.json").read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return {}
+    found: dict[str, Any] = next((entry["commitInfo"] for entry in map(json.loads, lines) if "commitInfo" in entry), {})
+    return found
 
 
 def _removed(rows: WrittenRows) -> pa.Table:
