@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from anabranch.errors import Misused
 from anabranch.pipeline.builtin.browsers_stateless import BROWSERS_STATELESS
@@ -56,8 +58,30 @@ def test_a_table_is_seen_from_the_projects_directory_and_each_sink_has_a_directo
     table = Table("lake/visits").placed("/project")
     assert table == Table("/project/lake/visits")
     assert Table("/elsewhere").placed("/project") == Table("/elsewhere")
-    names = [sink.directory_name("/project") for sink in (Console(), Topic("counts"), table)]
-    assert names == ["console", "topic-counts", "table-lake-visits"]
+    names = [sink.directory_name("/project") for sink in (Console(), Topic("counts"), Table("/project/lake"), table)]
+    assert names == ["console", "topic-counts", "table-lake", "table-lake-visits-39615fed"]
+
+
+@given(st.lists(st.text(st.sampled_from("abé./- "), min_size=1, max_size=12), min_size=2, max_size=2))
+def test_two_sinks_have_one_directory_name_only_if_they_are_the_same(targets: list[str]) -> None:
+    tables = [Table(target).placed("/project") for target in targets]
+    topics: list[Sink] = [Topic(target) for target in targets]
+    for one, other in (tables, topics):
+        is_same = one.identity("/project") == other.identity("/project")
+        assert (one.directory_name("/project") == other.directory_name("/project")) == is_same
+        assert "/" not in one.directory_name("/project")
+
+
+@pytest.mark.parametrize("target", ["x" * 5000, "é" * 5000, "/".join("y" * 5000)])
+def test_a_directory_name_is_never_longer_than_a_file_system_takes(target: str) -> None:
+    assert len(Table(target).placed("/project").directory_name("/project").encode()) <= 197 + len("table-")
+
+
+def test_a_table_in_the_project_is_the_same_wherever_the_project_is_and_one_outside_is_not() -> None:
+    inside = {Table("lake").placed(directory).identity(directory) for directory in ("/one", "/two")}
+    assert inside == {"table:lake"}
+    assert Table("/x/y").identity("/project") == "table:/x/y"
+    assert Table("x/y").placed("/project").identity("/project") == "table:x/y"
 
 
 @pytest.mark.parametrize("to", ["topic", "table"])

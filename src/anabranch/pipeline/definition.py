@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from anabranch.pipeline import messages
@@ -16,6 +17,9 @@ from anabranch.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+# A file's name may have 255 bytes, of which a temporary file beside a checkpoint adds 58; and what fits beside a hash as well.
+_MOST_NAME_BYTES, _MOST_HASHED_BYTES = 197, 180
 
 OutputMode = Literal["append", "update"]
 # Takes whole lines, each with its end.
@@ -53,10 +57,24 @@ class Sink:
         del directory
         return self
 
-    def directory_name(self, directory: str) -> str:
-        """One word, fit for a directory: each pair of pipeline and sink has a checkpoint of its own."""
+    def identity(self, directory: str) -> str:
+        """As `--to` names it, seen from the project's directory: two sinks with the same one are the same."""
         del directory
-        return self.kind
+        return self.describe()
+
+    def directory_name(self, directory: str) -> str:
+        """One word, fit for a directory, and no other sink's: each pair of pipeline and sink has a checkpoint of its own."""
+        kind, _, target = self.identity(directory).partition(":")
+        return f"{kind}-{_as_file_name(target)}" if target else kind
+
+
+def _as_file_name(target: str) -> str:
+    """The target itself, or as much of it as a file's name can hold, and then a hash of all of it."""
+    readable = target.strip("./").replace("/", "-")
+    if readable == target and len(target.encode()) <= _MOST_NAME_BYTES:
+        return target
+    short = readable.encode()[:_MOST_HASHED_BYTES].decode(errors="ignore")
+    return f"{short}-{sha256(target.encode()).hexdigest()[:8]}"
 
 
 @dataclass(frozen=True)
@@ -81,10 +99,6 @@ class Topic(Sink):
     def describe(self) -> str:
         return f"topic:{self.name}"
 
-    def directory_name(self, directory: str) -> str:
-        del directory
-        return f"topic-{self.name}"
-
 
 @dataclass(frozen=True)
 class Table(Sink):
@@ -108,7 +122,14 @@ class Table(Sink):
     def placed(self, directory: str) -> Sink:
         return Table(posixpath.join(directory, self.path))
 
-    def directory_name(self, directory: str) -> str:
+    def identity(self, directory: str) -> str:
+        """A table inside the project moves with it."""
+        path = posixpath.normpath(posixpath.join(directory, self.path))
+        inside = path.startswith(f"{directory.rstrip('/')}/")
+        return f"table:{posixpath.relpath(path, directory) if inside else path}"
+
+    def legacy_directory_name(self, directory: str) -> str:
+        """As 0.2.0 named it: two paths could have one name."""
         return "table-" + posixpath.relpath(self.path, directory).strip("./").replace("/", "-")
 
 
@@ -132,8 +153,12 @@ class Pipeline:
     max_offsets: int | None = None
     # How much later than its record's own Kafka timestamp an event may be. None: no guard.
     future_tolerance_s: float | None = 3600
+    # Records that are left out, as a problem of their own: TOPIC:PARTITION:OFFSET.
+    skip: tuple[str, ...] = ()
     window_s: float | None = None
     watermark_s: float | None = None
+    # A watermark that would move further than this in one batch stops the query. None: no guard.
+    watermark_jump_s: float | None = None
     # The columns by which results are grouped: they are a result's key.
     grouping: tuple[str, ...] = ()
     # The transformation runs on each batch by itself: nothing is kept from one to the next.

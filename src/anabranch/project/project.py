@@ -113,7 +113,12 @@ class Project:
     def checkpoint(self, pipeline: Pipeline) -> CheckpointLocation:
         own = self._of(pipeline).checkpoint
         base = self.directory / own if own else self.home / "checkpoints" / pipeline.name
-        return CheckpointLocation(base / pipeline.sink.directory_name(str(self.directory)))
+        named = base / pipeline.sink.directory_name(str(self.directory))
+        if isinstance(pipeline.sink, Table) and not named.exists():
+            # A checkpoint of 0.2.0 stays where it is; that it belongs to this table is checked at its start.
+            legacy = base / pipeline.sink.legacy_directory_name(str(self.directory))
+            return CheckpointLocation(legacy if legacy.exists() else named)
+        return CheckpointLocation(named)
 
     def checkpoints(self, pipeline: Pipeline) -> list[CheckpointLocation]:
         """Of each sink that the pipeline was ever sent to; its own sink first, whether it has run or not."""
