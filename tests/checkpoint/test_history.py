@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from anabranch.checkpoint.history import (
     append_batch,
     append_rewind,
     append_undo,
+    entry_after,
     entry_before,
     entry_below,
     newest_entry,
@@ -34,11 +35,11 @@ def location(tmp_path: Path) -> CheckpointLocation:
 
 
 def ran(batch: int, records: int = 10, problems: int = 1) -> BatchRecord:
-    return BatchRecord(batch, "2025-09-04T07:00:00.000Z", records, problems, 5.0, None)
+    return BatchRecord(batch, "2025-09-04T07:00:00.000Z", records, problems, 2, True, 5.0, 20, None, None)
 
 
 def totals(location: CheckpointLocation) -> tuple[int, int, int]:
-    entry = newest_entry(location)
+    entry = newest_entry(location) or EMPTY
     return entry.batch, entry.total_records, entry.total_problems
 
 
@@ -48,7 +49,7 @@ def test_every_line_carries_the_totals_so_far(location: CheckpointLocation) -> N
         append_batch(location, ran(batch))
     assert totals(location) == (2, 30, 3)
     first, *lines = location.history.read_text(encoding="utf-8").splitlines()
-    assert json.loads(first) == {"format": 1, "kind": "batch-history"}
+    assert json.loads(first) == {"format": 2, "kind": "batch-history"}
     assert [json.loads(line)["total_records"] for line in lines] == [10, 20, 30]
 
 
@@ -102,19 +103,20 @@ def test_a_torn_line_is_skipped_and_the_next_one_is_whole(location: CheckpointLo
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ('{"format": 2, "kind": "batch-history"}\n', "format-newer"),
+        ('{"format": 3, "kind": "batch-history"}\n', "format-newer"),
         ('{"format": 1, "kind": "other"}\n', "format-newer"),
         ("garbage\n", "file-damaged"),
         (
             '{"format": 1, "kind": "batch-history"}\n'
-            '{"batch": 0, "total_records": 1, "total_problems": 0, "ran": null, "operation": "x", "undoes": null, "late": 3}\n',
+            '{"batch": 0, "total_records": 1, "total_problems": 0, "ran": null, "operation": "x", "undoes": null, "new": 3}\n',
             "format-newer",
         ),
     ],
 )
 def test_what_a_newer_version_wrote_is_refused_and_not_added_to(text: str, code: str, location: CheckpointLocation) -> None:
     location.history.write_text(text, encoding="utf-8")
-    for use in (lambda: newest_entry(location), lambda: append_batch(location, ran(1))):
+    uses: tuple[Callable[[], object], ...] = (lambda: newest_entry(location), lambda: append_batch(location, ran(1)))
+    for use in uses:
         with pytest.raises(AnabranchError) as refused:
             use()
         assert refused.value.code == code
@@ -123,12 +125,47 @@ def test_what_a_newer_version_wrote_is_refused_and_not_added_to(text: str, code:
 
 def test_the_newest_line_of_a_million_is_read_without_the_others(location: CheckpointLocation) -> None:
     """The others have unknown fields: reading any of them would be refused."""
-    line = json.dumps(HISTORY.as_json(HistoryEntry(5, 50, 5, ran(5), None, None)))
+    line = json.dumps(HISTORY.as_json(replace(EMPTY, batch=5, total_records=50, total_problems=5, ran=ran(5))))
     head = json.dumps(HISTORY.head)
     location.history.write_text(f"{head}\n" + f"{json.dumps({'unknown': 1})}\n" * 1_000_000 + f"{line}\n", encoding="utf-8")
     assert totals(location) == (5, 50, 5)
     append_batch(location, ran(6))
     assert totals(location) == (6, 60, 6)
+
+
+def test_a_batch_without_figures_is_counted_as_such_and_never_as_zero(location: CheckpointLocation) -> None:
+    append_batch(location, ran(0))
+    append_batch(location, replace(ran(1), records=None, problems=None, late=None))
+    append_batch(location, ran(4))
+    entry = newest_entry(location)
+    assert entry is not None
+    assert (entry.total_records, entry.total_problems, entry.total_late, entry.uncounted) == (20, 2, 4, 3)
+    append_rewind(location, "r1", 1)
+    entry = newest_entry(location)
+    assert entry is not None
+    assert (entry.total_records, entry.uncounted) == (10, 0)
+
+
+def test_a_history_that_is_gone_leaves_what_it_held_unknown(location: CheckpointLocation) -> None:
+    for batch in range(3):
+        append_batch(location, ran(batch))
+    location.history.unlink()
+    assert newest_entry(location) is None
+    append_batch(location, ran(3))
+    entry = newest_entry(location)
+    assert entry is not None
+    assert (entry.total_records, entry.uncounted) == (10, 3)
+
+
+def test_a_history_of_format_1_is_continued_and_says_from_where_late_records_are_counted(location: CheckpointLocation) -> None:
+    old = {"batch": 4, "total_records": 50, "total_problems": 5, "ran": None, "operation": None, "undoes": None}
+    location.history.write_text(f'{{"format": 1, "kind": "batch-history"}}\n{json.dumps(old)}\n', encoding="utf-8")
+    append_batch(location, ran(5))
+    entry = newest_entry(location)
+    assert entry is not None
+    assert (entry.total_records, entry.total_late, entry.late_from, entry.uncounted) == (60, 2, 5, 0)
+    head, first, _ = location.history.read_text(encoding="utf-8").splitlines()
+    assert (json.loads(head), json.loads(first)) == ({"format": 2, "kind": "batch-history"}, old)
 
 
 class _Plain:
@@ -152,7 +189,7 @@ def test_any_history_has_the_totals_of_a_plain_one(steps: list[tuple[str, int]])
         if step in ("run", "again"):
             batch = newest if step == "again" and newest >= 0 else newest + 1
             below = entry_below(_backward(entries), batch)
-            entries.append(HistoryEntry(batch, below.total_records + size, 0, ran(batch, size)))
+            entries.append(entry_after(below, ran(batch, size)))
             plain.batches = {**{n: r for n, r in plain.batches.items() if n < batch}, batch: size}
             last_operation = ""
         elif step == "rewind" and newest >= 0:

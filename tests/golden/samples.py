@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from anabranch.checkpoint.history import BASELINE, HISTORY, Baseline, BatchRecord, HistoryEntry
+from anabranch.checkpoint.baseline import BASELINE, Baseline
+from anabranch.checkpoint.history import HISTORY, BatchRecord, HistoryEntry, NewestEvent, WatermarkJump
 from anabranch.delta.written_rows import WrittenRows
 from anabranch.kafka.embedded.broker import BROKER, RunningBroker
 from anabranch.operations.change import CheckpointChange, SinkChange
@@ -67,11 +69,28 @@ _REPROCESS = ReprocessPlan(
     changes=(Change('{"window_start":"1970-01-01T00:00:00.000Z"}', None, '{"count":5}'),),
     inputs=InputSnapshot("src", "res", {0: (0, 7)}, "2d01", "lake-id", {0: (5, 41)}),
 )
-_BATCH = BatchRecord(7, "2025-09-04T07:00:00.000Z", 100, 3, 51.5, "2025-09-04T06:50:00.000Z")
+_EVENT = NewestEvent("2025-09-05T07:00:00Z", "visits", 0, 24)
+_BATCH = BatchRecord(7, "2025-09-04T07:00:00.000Z", 100, 3, 8, True, 51.5, 1940, "2025-09-04T06:50:00.000Z", _EVENT)
+_JUMP = WatermarkJump(7, "2025-09-04T06:50:00.000Z", "2025-09-05T06:50:00Z", _EVENT)
+_BASELINE = Baseline(
+    query_id="2d01",
+    cluster_id="cluster",
+    source_topic="visits",
+    topic_id="topic-id",
+    sink="table:.anabranch/lake/visits",
+    table_id="table-id",
+    zone="Europe/Paris",
+    window_s=600.0,
+    watermark_s=None,
+    shuffle_partitions="2",
+    future_tolerance="1h",
+    skip=("visits:0:24",),
+    codes={"0a1b": 0, "2c3d": 7},
+)
 
 SAMPLES: list[tuple[Format[Any], Any]] = [
-    (BASELINE, Baseline("visits", "topic-id", 600.0, None, "2", {"0a1b": 0, "2c3d": 7})),
-    (HISTORY, HistoryEntry(7, 800, 12, _BATCH, None, None)),
+    (BASELINE, _BASELINE),
+    (HISTORY, HistoryEntry(7, 800, 12, 9, 1, 3, True, _JUMP, _BATCH, None, None)),
     (LEASE, Holder("run", _MARK, _MARK, "host", "2025-09-04T07:00:00Z")),
     (BROKER, RunningBroker(_MARK, 9094, 1757606666.5)),
     (PROJECT, ProjectMark("0.2.0")),
@@ -80,4 +99,20 @@ SAMPLES: list[tuple[Format[Any], Any]] = [
     (UNDO, _UNDO),
     (REPROCESS, _REPROCESS),
     (ROWS, _ROWS),
+]
+
+# What is read of the golden file of an earlier number.
+EARLIER: list[tuple[Format[Any], int, Any]] = [
+    (
+        BASELINE,
+        1,
+        replace(_BASELINE, query_id=None, cluster_id=None, sink=None, table_id=None, zone=None, future_tolerance=None, skip=()),
+    ),
+    (
+        HISTORY,
+        1,
+        HistoryEntry(
+            7, 800, 12, 0, 0, 8, True, None, replace(_BATCH, late=None, duration_ms=None, newest_event=None), None, None
+        ),
+    ),
 ]

@@ -10,13 +10,13 @@ import pytest
 
 from anabranch.errors import AnabranchError
 from anabranch.storage.files import Format
-from tests.golden.samples import SAMPLES
+from tests.golden.samples import EARLIER, SAMPLES
 
 FORMATS = Path(__file__).parent / "formats"
 
 
-def golden(kind: Format[Any]) -> Path:
-    return FORMATS / f"{kind.kind}-{kind.number}.json"
+def golden(kind: Format[Any], number: int | None = None) -> Path:
+    return FORMATS / f"{kind.kind}-{number or kind.number}.json"
 
 
 @pytest.mark.parametrize(("kind", "value"), SAMPLES, ids=lambda one: getattr(one, "kind", ""))
@@ -43,5 +43,16 @@ def test_a_field_more_a_field_less_and_another_number_are_refused(kind: Format[A
         assert refused.value.code == code, changed
 
 
+@pytest.mark.parametrize(("kind", "number", "value"), EARLIER, ids=lambda one: getattr(one, "kind", ""))
+def test_a_file_of_an_earlier_number_is_read_and_what_it_did_not_hold_is_not_known(
+    kind: Format[Any], number: int, value: Any
+) -> None:
+    assert kind.decode(golden(kind, number).read_text(encoding="utf-8"), "golden") == value
+
+
 def test_no_golden_file_is_without_a_sample() -> None:
-    assert {path.name for path in FORMATS.iterdir()} == {golden(kind).name for kind, _ in SAMPLES}
+    known = {golden(kind).name for kind, _ in SAMPLES} | {golden(kind, number).name for kind, number, _ in EARLIER}
+    assert {path.name for path in FORMATS.iterdir()} == known
+    assert {(kind.kind, number) for kind, _ in SAMPLES for number in kind.earlier} == {
+        (kind.kind, number) for kind, number, _ in EARLIER
+    }

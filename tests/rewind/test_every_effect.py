@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.checkpoint.history import BatchRecord, append_batch, newest_entry
+from anabranch.checkpoint.history import EMPTY, BatchRecord, append_batch, newest_entry
 from tests.support.effects import Effects
 from tests.support.lakes import A_BATCH, MadeLake, offsets
 from tests.support.streams import Stream
@@ -41,14 +41,14 @@ def seen(lake: Stream) -> Seen:
         {str(path.relative_to(lake.checkpoint)): path.read_bytes() for path in files},
         offsets(lake),
         # As status reads it.
-        newest_entry(lake.location).total_records,
+        (newest_entry(lake.location) or EMPTY).total_records,
         [operation.id for operation in lake.project.operations.all() if operation.state == "not finished"],
     )
 
 
 def with_history(lake: Stream) -> Stream:
     for batch in range(6):
-        append_batch(lake.location, BatchRecord(batch, "2025-09-04T07:00:00.000Z", A_BATCH, 0, 1.0, None))
+        append_batch(lake.location, BatchRecord(batch, "2025-09-04T07:00:00.000Z", A_BATCH, 0, None, True, 1.0, 20, None, None))
     return lake
 
 

@@ -12,15 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.checkpoint.history import (
-    BASELINE,
-    Baseline,
-    BatchRecord,
-    append_batch,
-    append_rewind,
-    newest_entry,
-    read_baseline,
-)
+from anabranch.checkpoint.baseline import BASELINE, Baseline, read_baseline
+from anabranch.checkpoint.history import BatchRecord, append_batch, append_rewind, newest_entry
 from anabranch.checkpoint.messages import TOPIC_RECREATED
 from anabranch.errors import AnabranchError, Failed, Reason, Refused
 from anabranch.project.project import open_project
@@ -136,7 +129,7 @@ def test_an_unknown_field_is_named_with_where_it_is(name: str, unknown: str) -> 
     assert unknown in refused.value.reason.params["what"]
 
 
-RAN = BatchRecord(batch=0, at="2025-09-04T07:00:00Z", records=1, problems=0, rows_per_s=1.0, watermark=None)
+RAN = BatchRecord(0, "2025-09-04T07:00:00Z", 1, 0, None, True, 1.0, 20, None, None)
 NEWER_HEAD = '{"format": 99, "kind": "of tomorrow"}'
 
 
@@ -192,6 +185,6 @@ def test_a_project_of_a_newer_version_is_refused_as_a_whole(tmp_path: Path) -> N
 def test_a_baseline_of_this_version_is_read_back(tmp_path: Path) -> None:
     location = CheckpointLocation(tmp_path / "console")
     assert read_baseline(location) is None
-    baseline = Baseline("visits", "an-id", 600, None, "2", {"abc": 0})
+    baseline = Baseline(None, "kafka", "visits", "an-id", "console", None, "UTC", 600, None, "2", "1h", (), {"abc": 0})
     write_whole(location.baseline, BASELINE.encode(baseline))
     assert read_baseline(location) == baseline

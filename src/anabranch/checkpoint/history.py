@@ -1,100 +1,70 @@
-"""What we know of a checkpoint beyond what Spark keeps, beside it: what it was made with, and what each batch did.
+"""What each batch of a query did, beside its checkpoint: one JSON line for each, since Spark purges its own logs.
 
-The baseline is written at the first start and compared at every other one, since Spark itself would not notice: a topic that
-was deleted and recreated gives no error, other records are read (docs/internals/hazards.md, O); another window, delay or
-number of shuffle partitions on old state gives wrong results.
-
-The history has one JSON line for each batch: Spark purges its own logs. Every line carries the totals so far, so the newest
-one tells all that a status shows, whatever the age of the pipeline. A batch that ran again has a second line; a rewind, an
-undo and a roll back have lines of their own, which say from which batch the totals continue.
+Every line carries the totals so far, so the newest one tells all that a status shows, whatever the age of the pipeline. A
+batch that ran again has a second line; a rewind, an undo and a roll back have lines of their own, which say from which batch
+the totals continue. A batch whose figures were lost is counted as such: what is not known is never taken for 0.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-import anabranch
-from anabranch.checkpoint import messages
-from anabranch.errors import Reason
 from anabranch.storage.files import CheckpointLocation, Format, append_line, check_head, parse
-from anabranch.text.format import format_duration
 
-# The code on every record's way to a result, beside the transformation itself.
-_SHARED_CODE = ("streaming/decoder/*.py", "streaming/transforms.py", "streaming/results.py", "pipeline/builtin/session_*.py")
 _BLOCK_BYTES = 64 << 10
 
 
 @dataclass(frozen=True)
-class Baseline:
-    """What a checkpoint was made with."""
+class NewestEvent:
+    """The greatest event time that a batch has read, and the record that has it: it moves the watermark."""
 
-    source_topic: str
-    topic_id: str
-    window_s: float | None
-    watermark_s: float | None
-    shuffle_partitions: str
-    # Each code fingerprint that has run on it -> the batch that it began with.
-    codes: Mapping[str, int]
+    at: str
+    topic: str
+    partition: int
+    offset: int
 
-    def differences(self, now: Baseline) -> Iterator[Reason]:
-        """What is not as it was at the first start."""
-        if self.source_topic != now.source_topic:
-            yield messages.READS_OTHER_TOPIC(topic=now.source_topic, before=self.source_topic)
-        elif self.topic_id != now.topic_id:
-            yield messages.TOPIC_RECREATED(topic=now.source_topic)
-        for what, before, after in (
-            ("window", self.window_s, now.window_s),
-            ("watermark", self.watermark_s, now.watermark_s),
-        ):
-            if before != after:
-                yield messages.OTHER_DURATION(what=what, now=_duration(after), before=_duration(before))
-        if self.shuffle_partitions != now.shuffle_partitions:
-            yield messages.OTHER_SHUFFLE_PARTITIONS(now=now.shuffle_partitions, before=self.shuffle_partitions)
+    @property
+    def record(self) -> str:
+        return f"{self.topic}:{self.partition}:{self.offset}"
 
 
-BASELINE = Format("baseline", 1, Baseline)
+@dataclass(frozen=True)
+class WatermarkJump:
+    """A watermark that moved further in one batch than it usually does, and the record that moved it."""
 
-
-def read_baseline(location: CheckpointLocation) -> Baseline | None:
-    """None: the checkpoint is not of one of our pipelines. A file that cannot be understood is refused."""
-    return BASELINE.read(location.baseline)
-
-
-def write_baseline(location: CheckpointLocation, baseline: Baseline) -> None:
-    BASELINE.write(location.baseline, baseline)
-
-
-def code_fingerprint(transform: Callable[..., Any]) -> str:
-    """Which code computes a pipeline's results: a short hash of its sources, to be compared over upgrades."""
-    root = Path(anabranch.__file__).parent
-    shared = (file for pattern in _SHARED_CODE for file in sorted(root.glob(pattern)))
-    digest = hashlib.sha256()
-    for file in (Path(transform.__code__.co_filename), *shared):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _duration(duration_s: float | None) -> str:
-    return "none" if duration_s is None else format_duration(duration_s)
+    batch: int
+    before: str
+    after: str
+    moved_by: NewestEvent | None
 
 
 @dataclass(frozen=True)
 class BatchRecord:
-    """What one batch did."""
+    """What one batch did. None: not known; the event with its figures was lost, or an earlier version did not count it."""
 
     batch: int
     at: str
-    records: int
-    problems: int
-    rows_per_s: float
+    records: int | None
+    problems: int | None
+    # Dropped by the watermark. None also: the pipeline has no watermark.
+    late: int | None
+    # Whether these are exact: a stage that was retried counts its records again.
+    is_exact: bool
+    rows_per_s: float | None
+    duration_ms: int | None
     watermark: str | None
+    # None also: it has read no usable record.
+    newest_event: NewestEvent | None
+
+    @property
+    def is_counted(self) -> bool:
+        return self.records is not None and self.problems is not None
 
 
 @dataclass(frozen=True)
@@ -103,9 +73,18 @@ class HistoryEntry:
 
     # The newest batch that counts from here on; -1: none does.
     batch: int
-    # Over all batches that count.
+    # Over all batches that count, as far as they were counted.
     total_records: int
     total_problems: int
+    total_late: int
+    # Batches that count and whose figures are not in the totals.
+    uncounted: int
+    # Late records are counted from this batch on.
+    late_from: int
+    # Whether the totals are exact, but for the batches that were not counted.
+    is_exact: bool
+    # The newest that counts.
+    jump: WatermarkJump | None
     # What the batch did; None: this is the entry of an operation.
     ran: BatchRecord | None = None
     operation: str | None = None
@@ -113,28 +92,58 @@ class HistoryEntry:
     undoes: str | None = None
 
 
-HISTORY = Format("batch-history", 1, HistoryEntry)
-EMPTY = HistoryEntry(batch=-1, total_records=0, total_problems=0)
+def _from_1(fields: dict[str, Any]) -> dict[str, Any]:
+    """Late records were not counted, and a batch whose event was lost left no trace."""
+    ran = fields.get("ran")
+    unknown = {"total_late": 0, "uncounted": 0, "late_from": fields.get("batch", 0) + 1, "is_exact": True, "jump": None}
+    return {**unknown, **fields, "ran": None if ran is None else record_from_1(ran)}
 
 
-def newest_entry(location: CheckpointLocation) -> HistoryEntry:
-    return next(_newest_first(location.history), EMPTY)
+def record_from_1(fields: dict[str, Any]) -> dict[str, Any]:
+    return {"late": None, "is_exact": True, "duration_ms": None, "newest_event": None, **fields}
 
 
-def append_batch(location: CheckpointLocation, record: BatchRecord) -> None:
+HISTORY = Format("batch-history", 2, HistoryEntry, {1: _from_1})
+EMPTY = HistoryEntry(
+    batch=-1, total_records=0, total_problems=0, total_late=0, uncounted=0, late_from=0, is_exact=True, jump=None
+)
+
+
+def newest_entry(location: CheckpointLocation) -> HistoryEntry | None:
+    """None: there is no history, or nothing in it can be read."""
+    return next(newest_first(location), None)
+
+
+def newest_first(location: CheckpointLocation) -> Iterator[HistoryEntry]:
+    return _newest_first(location.history)
+
+
+def append_batch(location: CheckpointLocation, record: BatchRecord, jump: WatermarkJump | None = None) -> HistoryEntry:
     before = entry_below(_newest_first(location.history), record.batch)
-    entry = HistoryEntry(
+    entry = entry_after(before, record, jump)
+    _append(location.history, entry)
+    return entry
+
+
+def entry_after(before: HistoryEntry, record: BatchRecord, jump: WatermarkJump | None = None) -> HistoryEntry:
+    """Batches between the two left no line: their figures are lost."""
+    lost = record.batch - before.batch - 1
+    return HistoryEntry(
         batch=record.batch,
-        total_records=before.total_records + record.records,
-        total_problems=before.total_problems + record.problems,
+        total_records=before.total_records + (record.records or 0),
+        total_problems=before.total_problems + (record.problems or 0),
+        total_late=before.total_late + (record.late or 0),
+        uncounted=before.uncounted + lost + (not record.is_counted),
+        late_from=before.late_from,
+        is_exact=before.is_exact and record.is_exact,
+        jump=jump or before.jump,
         ran=record,
     )
-    _append(location.history, entry)
 
 
 def append_rewind(location: CheckpointLocation, operation: str, to_batch: int) -> None:
     """From here on the batches from this one on no longer count. Written again after a crash, it changes nothing."""
-    if newest_entry(location).operation != operation:
+    if not _is_newest(location, operation):
         below = entry_below(_newest_first(location.history), to_batch)
         _append(
             location.history, replace(below, batch=to_batch - 1, ran=None, operation=operation, undoes=None), is_durable=True
@@ -143,7 +152,7 @@ def append_rewind(location: CheckpointLocation, operation: str, to_batch: int) -
 
 def append_undo(location: CheckpointLocation, operation: str, undoes: str) -> None:
     """What counted before the operation that is undone counts again."""
-    if newest_entry(location).operation != operation:
+    if not _is_newest(location, operation):
         before = entry_before(_newest_first(location.history), undoes)
         if before is not None:
             _append(location.history, replace(before, ran=None, operation=operation, undoes=undoes), is_durable=True)
@@ -151,8 +160,13 @@ def append_undo(location: CheckpointLocation, operation: str, undoes: str) -> No
 
 def take_back(location: CheckpointLocation, operation: str) -> None:
     """The entry of an operation that is rolled back, if it has one, no longer counts."""
-    if newest_entry(location).operation == operation:
+    if _is_newest(location, operation):
         append_undo(location, f"{operation}-rolled-back", operation)
+
+
+def _is_newest(location: CheckpointLocation, operation: str) -> bool:
+    entry = newest_entry(location)
+    return entry is not None and entry.operation == operation
 
 
 def entry_below(newest_first: Iterator[HistoryEntry], batch: int) -> HistoryEntry:
@@ -179,7 +193,18 @@ def entry_before(newest_first: Iterator[HistoryEntry], operation: str) -> Histor
 def _append(path: Path, entry: HistoryEntry, *, is_durable: bool = False) -> None:
     if not path.exists():
         append_line(path, json.dumps(HISTORY.head))
+    else:
+        _upgrade_head(path)
     append_line(path, json.dumps(HISTORY.as_json(entry)), is_durable=is_durable)
+
+
+def _upgrade_head(path: Path) -> None:
+    """A file of format 1 becomes one of format 2, whose lines may be of both: only the number in its head changes."""
+    earlier, now = (json.dumps({**HISTORY.head, "format": number}).encode() for number in (1, HISTORY.number))
+    with path.open("rb+") as file:
+        if file.read(len(earlier)) == earlier:
+            file.seek(0)
+            file.write(now)
 
 
 def _newest_first(path: Path) -> Iterator[HistoryEntry]:
@@ -192,10 +217,11 @@ def _newest_first(path: Path) -> Iterator[HistoryEntry]:
         head = file.readline()
         if not head.endswith(b"\n"):
             return
-        check_head(parse(head.decode("utf-8", errors="replace"), str(path)), HISTORY.kind, HISTORY.number, str(path))
+        check_head(parse(head.decode("utf-8", errors="replace"), str(path)), HISTORY, str(path))
         for line in _lines_backward(file, len(head)):
             if (found := _whole(line)) is not None:
-                yield HISTORY.from_json({**HISTORY.head, **found}, str(path))
+                number = HISTORY.number if "total_late" in found else 1
+                yield HISTORY.from_json({**HISTORY.head, "format": number, **found}, str(path))
 
 
 def _whole(line: bytes) -> dict[str, object] | None:

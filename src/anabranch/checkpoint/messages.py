@@ -191,9 +191,19 @@ STATE_UNREADABLE = refusal("state-unreadable", "the state after batch {batch} ca
 STATE_READER_FAILED = failure("state-reader-failed", "Spark cannot read this state: {reason}", "full log: {log}")
 
 # What differs between the first start of a query on its checkpoint and now.
+OTHER_SINK = note("other-sink", "it writes to {sink}, the checkpoint belongs to {before}")
 READS_OTHER_TOPIC = note("reads-other-topic", "it reads {topic}, the checkpoint was made from {before}")
+OTHER_CLUSTER = note(
+    "other-cluster", "it reads {topic} of the Kafka cluster {now}, the checkpoint was made from that of cluster {before}"
+)
 TOPIC_RECREATED = note("topic-recreated", "topic {topic} was deleted and recreated: the same offsets now hold other records")
+OTHER_ZONE = note("other-zone", "the timezone is {now}, the checkpoint was made with {before}: times without a zone move")
 OTHER_DURATION = note("other-duration", "the {what} is {now}, the checkpoint's state was made with {before}")
 OTHER_SHUFFLE_PARTITIONS = note(
     "other-shuffle-partitions", "spark.sql.shuffle.partitions is {now}, the checkpoint's state is in {before} partitions"
 )
+# What may differ between two starts.
+OTHER_TOLERANCE = note("other-tolerance", "future_tolerance is {now} from here on, it was {before}")
+SKIPS_MORE = note("skips-more", "it leaves out {records:, } from here on")
+SKIPS_LESS = note("skips-less", "it no longer leaves out {records:, }")
+CODE_CHANGED = note("code-changed", "its code has changed since it ran last: it computes from batch {batch} on")

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import anabranch
-from anabranch.checkpoint.history import BASELINE, BatchRecord, append_batch, append_rewind, append_undo
+from anabranch.checkpoint.baseline import BASELINE
+from anabranch.checkpoint.history import BatchRecord, append_batch, append_rewind, append_undo, record_from_1
 from anabranch.errors import AnabranchError, Reason
 from anabranch.kafka.embedded.broker import BROKER
 from anabranch.pipeline.catalog import PIPELINES
@@ -53,7 +54,7 @@ def _checkpoint_files(project: Project, locations: list[CheckpointLocation]) -> 
     for location in locations:
         facts, batches = location.beside("facts.json"), location.beside("batches.jsonl")
         if (found := _object(facts)) is not None:
-            baseline = BASELINE.from_json({**BASELINE.head, "codes": {}, **found}, str(facts))
+            baseline = BASELINE.from_json({**BASELINE.head, "format": 1, "codes": {}, **found}, str(facts))
             BASELINE.write(location.baseline, baseline)
             yield _set_aside(project, facts)
         if batches.exists():
@@ -77,7 +78,7 @@ def _rewrite_history(location: CheckpointLocation, batches: Path) -> None:
             case {"undo": str(rewind)}:
                 append_undo(location, f"undo-{number}-of-0.1.0", rewind)
             case {"batch": int()}:
-                append_batch(location, BatchRecord(**entry))
+                append_batch(location, BatchRecord(**record_from_1(entry)))
 
 
 def _operation_files(project: Project) -> Iterator[Path]:

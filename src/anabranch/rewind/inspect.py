@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from anabranch.checkpoint.baseline import code_fingerprint, read_baseline
 from anabranch.checkpoint.checkpoint import Checkpoint
-from anabranch.checkpoint.history import code_fingerprint, read_baseline
 from anabranch.checkpoint.layout import RetainedOffsets
 from anabranch.checkpoint.restartable import not_retained
 from anabranch.errors import Failed, Reason

@@ -9,8 +9,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -33,6 +33,8 @@ class Format(Generic[T]):
     kind: str
     number: int
     type: type[T]
+    # An earlier number -> what turns its fields into those of this one. What it did not hold becomes "not known".
+    earlier: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = field(default_factory=dict)
 
     @cached_property
     def _adapter(self) -> TypeAdapter[T]:
@@ -70,8 +72,10 @@ class Format(Generic[T]):
         return self.from_json(parse(text, path), path)
 
     def from_json(self, found: Mapping[str, Any], path: str) -> T:
-        check_head(found, self.kind, self.number, path)
+        check_head(found, self, path)
         fields = {name: value for name, value in found.items() if name not in self.head}
+        if (upgrade := self.earlier.get(found["format"])) is not None:
+            fields = upgrade(fields)
         value = self._validate(fields, path)
         # What was read is exactly what would be written: no field was dropped, none was defaulted.
         written = self.as_json(value)
@@ -103,13 +107,13 @@ def parse(text: str, path: str) -> dict[str, Any]:
     return found
 
 
-def check_head(found: Mapping[str, Any], kind: str, number: int, path: str) -> None:
+def check_head(found: Mapping[str, Any], known: Format[Any], path: str) -> None:
     if found.get("format") is None:
         raise FILE_DAMAGED(path=path, what="it has no format number")
-    if found["format"] != number:
-        raise FORMAT_NEWER(path=path, what=f"format {found['format']}, this version knows {number}")
-    if found.get("kind") != kind:
-        raise FORMAT_NEWER(path=path, what=f"kind {found.get('kind')!r}, expected {kind!r}")
+    if found["format"] != known.number and found["format"] not in known.earlier:
+        raise FORMAT_NEWER(path=path, what=f"format {found['format']}, this version knows {known.number}")
+    if found.get("kind") != known.kind:
+        raise FORMAT_NEWER(path=path, what=f"kind {found.get('kind')!r}, expected {known.kind!r}")
 
 
 def _only_in(one: Any, other: Any, above: str = "") -> Iterator[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from anabranch.checkpoint.baseline import Baseline, code_fingerprint, read_baseline, write_baseline
 from anabranch.checkpoint.checkpoint import Checkpoint
-from anabranch.checkpoint.history import Baseline, code_fingerprint, read_baseline, write_baseline
 from anabranch.checkpoint.reader import read_logs
 from anabranch.checkpoint.restartable import not_retained
 from anabranch.errors import Reason
@@ -24,7 +24,21 @@ def check_start(
     """Where the query will start. Refuses if the checkpoint is of something else, or Kafka lacks what the next batch needs."""
     retained = {pipeline.source_topic: kafka.offset_ranges(pipeline.source_topic)}
     topic_id = kafka.topic_id(pipeline.source_topic)
-    now = Baseline(pipeline.source_topic, topic_id, pipeline.window_s, pipeline.watermark_s, shuffle_partitions, {})
+    now = Baseline(
+        query_id=None,
+        cluster_id=None,
+        source_topic=pipeline.source_topic,
+        topic_id=topic_id,
+        sink=None,
+        table_id=None,
+        zone=None,
+        window_s=pipeline.window_s,
+        watermark_s=pipeline.watermark_s,
+        shuffle_partitions=shuffle_partitions,
+        future_tolerance=None,
+        skip=pipeline.skip,
+        codes={},
+    )
     # Spark would fail on the fence too, with words that do not mention it.
     check_not_fenced(location.storage(), f"{pipeline.name} cannot start")
     checkpoint = read_logs(location.storage())

@@ -175,9 +175,9 @@ class Runner:
         watermark = record.watermark if record.watermark and not record.watermark.startswith("1970-01-01T00:00:00") else None
         running.update(
             batch=record.batch,
-            rows=running.progress.rows + record.records,
-            problems=running.progress.problems + record.problems,
-            rows_per_s=record.rows_per_s,
+            rows=running.progress.rows + (record.records or 0),
+            problems=running.progress.problems + (record.problems or 0),
+            rows_per_s=record.rows_per_s or 0.0,
             watermark=watermark,
             lag=_lag(running),
         )
@@ -274,6 +274,10 @@ def _batch_record(progress: dict[str, Any]) -> BatchRecord:
         at=progress["timestamp"],
         records=counted.get("records", progress["numInputRows"]),
         problems=counted.get("problems", 0),
+        late=None,
+        is_exact=True,
         rows_per_s=round(progress.get("processedRowsPerSecond", 0.0), 1),
+        duration_ms=progress.get("batchDuration"),
         watermark=progress.get("eventTime", {}).get("watermark"),
+        newest_event=None,
     )

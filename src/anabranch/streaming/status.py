@@ -120,7 +120,7 @@ def _totals(location: CheckpointLocation) -> tuple[int | None, int | None, str |
         entry = newest_entry(location)
     except AnabranchError as error:
         return None, None, error.text
-    return entry.total_records, entry.total_problems, None
+    return (entry.total_records, entry.total_problems, None) if entry is not None else (0, 0, None)
 
 
 def _lag(pipeline: Pipeline, checkpoint: Checkpoint, admin: KafkaAdmin | None) -> dict[int, int] | None:
