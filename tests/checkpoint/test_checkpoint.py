@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from anabranch.checkpoint.report import as_json, view_batch, view_horizon, view_operator
+from anabranch.checkpoint.findings import findings
+from anabranch.checkpoint.report import UNKNOWN, as_json, view_batch, view_horizon, view_operator
 from anabranch.checkpoint.restartable import judge_replan, judge_replay
 from anabranch.checkpoint.sources import SourceRange, source_range
 from anabranch.cli.checkpoint_view import write_batch, write_checkpoint
@@ -192,8 +193,8 @@ def test_garbage_of_any_kind_gives_findings_and_never_throws(
     json.dumps(found)
     for verdict in (judge_replay(checkpoint, batch), judge_replan(checkpoint, batch)):
         assert verdict.possible == (not verdict.why_not)
-    write_checkpoint(checkpoint, every=False)
-    write_checkpoint(checkpoint, every=True)
-    write_batch(checkpoint, batch)
+    write_checkpoint(checkpoint, findings(checkpoint), UNKNOWN, every=False)
+    write_checkpoint(checkpoint, findings(checkpoint), UNKNOWN, every=True)
+    write_batch(checkpoint, batch, findings(checkpoint, [batch]), UNKNOWN)
     shown = capsys.readouterr().out
     assert all(char.isprintable() or char in "\n\t" for char in shown)

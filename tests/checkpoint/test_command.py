@@ -25,6 +25,10 @@ from tests.support.harness import PATIENCE_S
 Capture = pytest.CaptureFixture[str]
 
 
+# A drawing's checksums are none, which is a finding.
+FOUND = 4
+
+
 def command(*arguments: str) -> int:
     return run_command(["checkpoint", *arguments])
 
@@ -40,18 +44,18 @@ def test_a_directory_says_the_same_as_its_drawing(provider: str, tmp_path: Path)
 
 def test_the_newest_20_are_shown_and_all_on_demand(tmp_path: Path, capsys: Capture) -> None:
     write_tree(draw(batches=range(50)), tmp_path)
-    assert command(str(tmp_path)) == 0
+    assert command(str(tmp_path)) == FOUND
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines if line[:2].strip().isdecimal()][:20] == [str(n) for n in range(30, 50)]
     assert "... and 30 older, from 0: --all shows them." in lines
     assert any("you can rewind to: 0, planned 2025-09-11T16:04:26.015Z, 12m15s before" in line for line in lines)
-    assert command(str(tmp_path), "--all") == 0
+    assert command(str(tmp_path), "--all") == FOUND
     assert "older" not in capsys.readouterr().out
 
 
 def test_json_holds_every_batch_and_one_when_one_is_asked_for(tmp_path: Path, capsys: Capture) -> None:
     write_tree(draw(batches=range(50)), tmp_path)
-    assert command(str(tmp_path), "--json") == 0
+    assert command(str(tmp_path), "--json") == FOUND
     assert [batch["id"] for batch in json.loads(capsys.readouterr().out)["batches"]] == list(range(50))
     assert command(str(tmp_path), "--json", "--batch", "7") == 0
     assert [batch["id"] for batch in json.loads(capsys.readouterr().out)["batches"]] == [7]
@@ -59,7 +63,7 @@ def test_json_holds_every_batch_and_one_when_one_is_asked_for(tmp_path: Path, ca
 
 def test_one_batch_is_shown_in_full(tmp_path: Path, capsys: Capture) -> None:
     write_tree(without(draw(), "commits/4"), tmp_path)
-    assert command(str(tmp_path), "--batch", "5") == 0
+    assert command(str(tmp_path), "--batch", "5") == FOUND
     out = capsys.readouterr().out
     assert "  visits 0: 50..60" in out
     assert "conf       spark.sql.shuffle.partitions=2" in out
@@ -68,7 +72,7 @@ def test_one_batch_is_shown_in_full(tmp_path: Path, capsys: Capture) -> None:
 
 def test_findings_come_with_their_remedies_and_many_of_a_kind_are_counted(tmp_path: Path, capsys: Capture) -> None:
     write_tree(draw() | {f"offsets/.{n}.crc": "x" for n in range(100, 130)}, tmp_path)
-    assert command(str(tmp_path)) == 0
+    assert command(str(tmp_path)) == FOUND
     out = capsys.readouterr().out
     assert "offsets/.100.crc [stray-crc]" in out
     assert "-> remove offsets/.100.crc" in out
@@ -117,16 +121,16 @@ def test_what_is_no_checkpoint_is_refused_with_a_remedy(
 def test_a_directory_with_the_name_of_a_pipeline_wins(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     write_tree(draw(), tmp_path / "visits-log")
     monkeypatch.chdir(tmp_path)
-    assert command("visits-log") == 0
+    assert command("visits-log") == FOUND
     assert str(tmp_path / "visits-log") in capsys.readouterr().out
 
 
 def test_a_pipeline_is_found_in_its_project_for_each_sink(tmp_path: Path, capsys: Capture) -> None:
     write_tree(draw(), tmp_path / ".anabranch" / "checkpoints" / "visits-log" / "console")
     write_tree(draw(batches=range(3)), tmp_path / ".anabranch" / "checkpoints" / "visits-log" / "topic-other")
-    assert run_command(["-C", str(tmp_path), "checkpoint", "visits-log", "--json"]) == 0
+    assert run_command(["-C", str(tmp_path), "checkpoint", "visits-log", "--json"]) == FOUND
     assert json.loads(capsys.readouterr().out)["newest_batch"] == 8
-    assert run_command(["-C", str(tmp_path), "checkpoint", "visits-log", "--to", "topic:other", "--json"]) == 0
+    assert run_command(["-C", str(tmp_path), "checkpoint", "visits-log", "--to", "topic:other", "--json"]) == FOUND
     assert json.loads(capsys.readouterr().out)["newest_batch"] == 2
 
 
@@ -136,7 +140,7 @@ def test_text_from_files_cannot_act_on_the_screen(tmp_path: Path, capsys: Captur
     tree |= {f"offsets/.{evil}.crc": "x"}
     write_tree(tree, tmp_path)
     for arguments in ([], ["--all"], ["--batch", "8"]):
-        assert command(str(tmp_path), *arguments) == 0
+        assert command(str(tmp_path), *arguments) == FOUND
         assert "\x1b" not in (out := capsys.readouterr().out)
         assert "\\x1b[2J" in out
 
@@ -145,7 +149,7 @@ def test_links_in_a_circle_and_links_to_nowhere_end(tmp_path: Path, capsys: Capt
     write_tree(draw(), tmp_path)
     (tmp_path / "state" / "0" / "loop").symlink_to(tmp_path / "state")
     (tmp_path / "offsets" / "9").symlink_to(tmp_path / "nowhere")
-    assert command(str(tmp_path)) == 0
+    assert command(str(tmp_path)) == FOUND
     assert "offsets/9 [unreadable]: it cannot be read. A start reads it and fails." in capsys.readouterr().out
 
 
@@ -171,7 +175,7 @@ def test_halves_of_characters_in_texts_and_names_can_be_written(tmp_path: Path, 
     write_tree(draw() | {"offsets/8": f"v1\n{{}}\n{half}"}, tmp_path)
     Path(os.fsdecode(os.fsencode(tmp_path / "offsets") + b"/.\xff.crc")).touch()
     for arguments in (["--json"], ["--json", "--batch", "8"], ["--all"], ["--batch", "8"]):
-        assert command(str(tmp_path), *arguments) == 0
+        assert command(str(tmp_path), *arguments) == FOUND
         assert "ud800" in capsys.readouterr().out.encode("utf-8").decode("utf-8")
 
 

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.kafka
 
 _INPUTS = InputSnapshot("1", "2", {}, "3", "4", {})
 REPROCESS_PLAN = ReprocessPlan(
-    "op", "visits-counter", "visits_counter", Range(0, 1), Range(0, 1), 1, "lake", 0, 0, 0, (), _INPUTS
+    "op", "visits-counter", "visits_counter", Range(0, 1), Range(0, 1), 1, "lake", 0, 0, 0, (), (), _INPUTS
 )
 
 
@@ -188,7 +188,7 @@ def test_the_plan_says_what_else_has_seen_those_rows_and_what_is_not_as_it_was(
     lake: Stream, topics: KafkaAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # The first start that is written down came after six batches: those were of another version, for all that is known.
-    check_start(lake.pipeline, lake.location, topics, "2", "earliest")
+    check_start(lake.project, lake.pipeline, topics, "earliest")
     reprocess = new_operation_id("reprocess")
     lake.project.operations.record_plan(reprocess, REPROCESS, replace(REPROCESS_PLAN, operation=reprocess))
     assert lake.anabranch("rewind", "--to-batch", "3", "--dry-run") == 0
@@ -201,10 +201,10 @@ def test_the_plan_says_what_else_has_seen_those_rows_and_what_is_not_as_it_was(
 
 def test_a_topic_that_was_recreated_is_refused(alone: Stream, topics: KafkaAdmin, capsys: pytest.CaptureFixture[str]) -> None:
     topic = alone.pipeline.source_topic
-    check_start(alone.pipeline, alone.location, topics, "2", "earliest")
+    check_start(alone.project, alone.pipeline, topics, "earliest")
     topics.delete(topic)
     topics.create(topic, 2)
     send(alone, VISITS)
     assert alone.anabranch("rewind", "--to-batch", "3", "--yes") == 3
-    assert "refused[source-recreated]" in capsys.readouterr().err
+    assert "refused[checkpoint-differs]" in capsys.readouterr().err
     assert len(offsets(alone)) == VISITS

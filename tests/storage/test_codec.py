@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.checkpoint.baseline import BASELINE, Baseline, read_baseline
+from anabranch.checkpoint.baseline import Baseline
+from anabranch.checkpoint.baseline_file import BASELINE, read_baseline
 from anabranch.checkpoint.history import BatchRecord, append_batch, append_rewind, newest_entry
 from anabranch.checkpoint.messages import TOPIC_RECREATED
 from anabranch.errors import AnabranchError, Failed, Reason, Refused

@@ -16,7 +16,7 @@ MAY_IMPORT: dict[str, str] = {
     "generator": "errors kafka",
     "project": "errors text storage checkpoint pipeline operations spark delta kafka",
     "streaming": "errors text storage checkpoint pipeline operations spark delta kafka project",
-    "rewind": "errors text storage checkpoint pipeline operations delta kafka project streaming",
+    "rewind": "errors text storage checkpoint pipeline operations delta project streaming",
     "reprocess": "errors text storage checkpoint pipeline operations spark delta kafka project streaming",
     "recovery": "operations project rewind reprocess",
     "cli": "errors text checkpoint pipeline operations generator project streaming rewind reprocess recovery",
@@ -26,13 +26,16 @@ ADAPTERS = ("storage", "spark", "delta", "kafka")
 # Decisions: they import only each other and these modules of the standard library, so they cannot look at anything.
 PURE = (
     *("errors", "text/*", "*/messages"),
-    *(f"checkpoint/{name}" for name in ("layout", "sources", "state", "checkpoint", "restartable", "findings", "report")),
+    *(
+        f"checkpoint/{name}"
+        for name in ("layout", "sources", "state", "checkpoint", "baseline", "restartable", "findings", "report")
+    ),
     *("pipeline/definition", "pipeline/catalog", "pipeline/builtin/visits_*", "pipeline/builtin/browsers_*"),
     *("pipeline/builtin/session_fold", "operations/change", "operations/receipt"),
     *("rewind/target", "rewind/plan", "rewind/undo", "rewind/explain"),
-    *("reprocess/plan", "reprocess/staleness", "reprocess/explain"),
+    *("reprocess/plan", "reprocess/completeness", "reprocess/staleness", "reprocess/explain"),
     *("delta/hours", "delta/written_rows", "kafka/properties", "kafka/embedded/configuration"),
-    *(f"streaming/{name}" for name in ("result_headers", "failures", "console_table", "run_progress")),
+    *(f"streaming/{name}" for name in ("result_headers", "failures", "console_table", "run_progress", "startable")),
     *(f"generator/{name}" for name in ("recipe", "visits", "spoil", "pace")),
 )
 PURE_LIBRARY = {

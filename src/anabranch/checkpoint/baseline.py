@@ -1,4 +1,4 @@
-"""What a checkpoint was made with, beside it: written at the first start of its query and compared at every other one.
+"""What a checkpoint was made with, as a value: written down at the first start of its query, compared at every other one.
 
 Spark itself would not notice: a topic that was deleted and recreated gives no error, other records are read
 (docs/internals/hazards.md, O); another window, delay, time zone or number of shuffle partitions on old state gives wrong
@@ -7,20 +7,13 @@ results; a second sink on the same checkpoint gets nothing.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-import anabranch
 from anabranch.checkpoint import messages
 from anabranch.errors import Reason
-from anabranch.storage.files import CheckpointLocation, Format
 from anabranch.text.format import format_duration
-
-# The code on every record's way to a result, beside the transformation itself.
-_SHARED_CODE = ("streaming/decoder/*.py", "streaming/transforms.py", "streaming/results.py", "pipeline/builtin/session_*.py")
 
 
 @dataclass(frozen=True)
@@ -50,11 +43,10 @@ class Baseline:
     # Each code fingerprint that has run on it -> the batch that it began with.
     codes: Mapping[str, int]
 
-    def differences(self, now: Baseline) -> Iterator[Reason]:
+    def setting_differences(self, now: Baseline) -> Iterator[Reason]:
         """What is not as it was at the first start, and would make results wrong: a start is refused."""
         if _differ(self.sink, now.sink):
             yield messages.OTHER_SINK(sink=now.sink, before=self.sink)
-        yield from self._source_differences(now)
         if _differ(self.zone, now.zone):
             yield messages.OTHER_ZONE(now=now.zone, before=self.zone)
         for what, before, after in (
@@ -66,7 +58,8 @@ class Baseline:
         if self.shuffle_partitions != now.shuffle_partitions:
             yield messages.OTHER_SHUFFLE_PARTITIONS(now=now.shuffle_partitions, before=self.shuffle_partitions)
 
-    def _source_differences(self, now: Baseline) -> Iterator[Reason]:
+    def source_differences(self, now: Baseline) -> Iterator[Reason]:
+        """The same offsets are other records now."""
         if self.source_topic != now.source_topic:
             yield messages.READS_OTHER_TOPIC(topic=now.source_topic, before=self.source_topic)
         elif _differ(self.cluster_id, now.cluster_id):
@@ -86,38 +79,9 @@ class Baseline:
             yield messages.CODE_CHANGED(batch=max(now.codes.values()))
 
 
-def _from_1(fields: dict[str, Any]) -> dict[str, Any]:
+def from_format_1(fields: dict[str, Any]) -> dict[str, Any]:
     unknown = dict.fromkeys(("query_id", "cluster_id", "sink", "table_id", "zone", "future_tolerance"))
     return {**unknown, "skip": [], **fields}
-
-
-BASELINE = Format("baseline", 2, Baseline, {1: _from_1})
-
-
-def read_baseline(location: CheckpointLocation) -> Baseline | None:
-    """None: the checkpoint is not of one of our pipelines. A file that cannot be understood is refused."""
-    return BASELINE.read(location.baseline)
-
-
-def write_baseline(location: CheckpointLocation, baseline: Baseline) -> None:
-    BASELINE.write(location.baseline, baseline)
-
-
-def complete_baseline(location: CheckpointLocation, **known: Any) -> None:
-    """Adds what is known only once the query runs: its id, and the table that it has created."""
-    baseline = read_baseline(location)
-    if baseline is not None and (completed := replace(baseline, **known)) != baseline:
-        write_baseline(location, completed)
-
-
-def code_fingerprint(transform: Callable[..., Any]) -> str:
-    """Which code computes a pipeline's results: a short hash of its sources, to be compared over upgrades."""
-    root = Path(anabranch.__file__).parent
-    shared = (file for pattern in _SHARED_CODE for file in sorted(root.glob(pattern)))
-    digest = hashlib.sha256()
-    for file in (Path(transform.__code__.co_filename), *shared):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def _differ(before: str | None, now: str | None) -> bool:

@@ -18,6 +18,9 @@ from anabranch.checkpoint.restartable import inside_path, missing_schemas
 from anabranch.checkpoint.state import Trouble
 from anabranch.errors import Message, Reason
 
+# The place of what concerns no single file.
+WHOLE = "."
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -32,8 +35,12 @@ class Finding:
         return self.reason.code
 
     @property
+    def remedies(self) -> tuple[str, ...]:
+        return self.reason.remedies
+
+    @property
     def remedy(self) -> str:
-        return "; ".join(self.reason.remedies)
+        return "; ".join(self.remedies)
 
     def as_json(self) -> dict[str, Any]:
         about = self.reason.as_json()

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from anabranch.checkpoint.checkpoint import Checkpoint, Operator
-from anabranch.checkpoint.findings import findings
+from anabranch.checkpoint.findings import Finding, findings
 from anabranch.checkpoint.layout import BASES, RetainedOffsets, StoreFiles
 from anabranch.checkpoint.restartable import Rewindability, judge_replan, judge_replay, oldest_restartable
 from anabranch.checkpoint.sources import SourceRange
+from anabranch.errors import Reason
 from anabranch.text.format import instant
 
 
@@ -60,16 +61,30 @@ class Horizon:
     state_bytes: int
 
 
-def view_batch(checkpoint: Checkpoint, batch: int, held: RetainedOffsets | None = None) -> BatchView:
-    entry = checkpoint.offset_entry(batch)
+@dataclass(frozen=True)
+class Source:
+    """What is known of the source from outside."""
+
+    # What Kafka retains; None: not known.
+    retained: RetainedOffsets | None = None
+    # Why no batch can be rewound to, whatever the checkpoint holds.
+    blocked: tuple[Reason, ...] = ()
+
+
+UNKNOWN = Source()
+
+
+def view_batch(checkpoint: Checkpoint, batch: int, source: Source = UNKNOWN) -> BatchView:
+    entry, held = checkpoint.offset_entry(batch), source.retained
+    blocked = Rewindability(source.blocked) if source.blocked else None
     return BatchView(
         id=batch,
         planned_at=instant(entry.timestamp_ms) if entry else None,
         watermark=instant(entry.watermark_ms) if entry else None,
         committed=batch in checkpoint.commits,
         sources=checkpoint.ranges(batch),
-        replay=judge_replay(checkpoint, batch, held),
-        replan=judge_replan(checkpoint, batch, held),
+        replay=blocked or judge_replay(checkpoint, batch, held),
+        replan=blocked or judge_replan(checkpoint, batch, held),
     )
 
 
@@ -100,9 +115,9 @@ def provider_of(stores: tuple[StoreFiles, ...]) -> str:
     return "RocksDB" if kinds else "unknown"
 
 
-def view_horizon(checkpoint: Checkpoint, held: RetainedOffsets | None = None) -> Horizon | None:
+def view_horizon(checkpoint: Checkpoint, source: Source = UNKNOWN) -> Horizon | None:
     """None: no batch can be taken back to."""
-    oldest = oldest_restartable(checkpoint, held)
+    oldest = None if source.blocked else oldest_restartable(checkpoint, source.retained)
     if oldest is None or checkpoint.newest is None:
         return None
     first, last = checkpoint.offset_entry(oldest), checkpoint.offset_entry(checkpoint.newest)
@@ -132,18 +147,18 @@ def formats(checkpoint: Checkpoint) -> dict[str, int | None]:
 
 
 def as_json(
-    checkpoint: Checkpoint, batches: Sequence[int] | None = None, held: RetainedOffsets | None = None
+    checkpoint: Checkpoint, batches: Sequence[int] | None = None, source: Source = UNKNOWN, also: Sequence[Finding] = ()
 ) -> dict[str, Any]:
-    """All of it: every entry of the logs is read; or these batches, and what is wrong with them."""
+    """All of it: every entry of the logs is read; or these batches, and what is wrong with them. `also`: further findings."""
     shown = checkpoint.batches if batches is None else batches
     return {
         "path": checkpoint.path,
         "query_id": checkpoint.query_id,
         "formats": formats(checkpoint),
         "newest_batch": checkpoint.newest,
-        "batches": [batch_json(view_batch(checkpoint, batch, held)) for batch in shown],
+        "batches": [batch_json(view_batch(checkpoint, batch, source)) for batch in shown],
         "operators": [operator_json(view_operator(checkpoint, operator)) for operator in checkpoint.operators],
-        "findings": [finding.as_json() for finding in findings(checkpoint, batches)],
+        "findings": [finding.as_json() for finding in (*findings(checkpoint, batches), *also)],
     }
 
 

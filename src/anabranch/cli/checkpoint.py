@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anabranch.cli.output import Cli, cli_of, write_json
+from anabranch.cli.output import FOUND, Cli, cli_of, write_json
 
 if TYPE_CHECKING:
     from anabranch.checkpoint.checkpoint import Checkpoint
@@ -34,10 +34,13 @@ def checkpoint(
 
     Example: anabranch checkpoint visits-counter --batch 7
     """
+    from anabranch.checkpoint.findings import WHOLE, Finding, findings
     from anabranch.checkpoint.reader import check_batch, open_checkpoint
+    from anabranch.checkpoint.report import Source
     from anabranch.checkpoint.report import as_json as report
-    from anabranch.cli.checkpoint_view import write_batch, write_checkpoint
-    from anabranch.project.project import resolve_checkpoint, retained_offsets
+    from anabranch.cli.checkpoint_view import shown_batches, write_batch, write_checkpoint
+    from anabranch.project.project import resolve_checkpoint
+    from anabranch.streaming.preflight import outlook_of
 
     cli = cli_of(context)
     project = cli.project()
@@ -46,19 +49,29 @@ def checkpoint(
     if state:
         _write_state(cli, project, ref, found, batch, limit, as_json)
         return
-    retained = retained_offsets(project, ref)
     if batch is not None:
         check_batch(found, batch)
+    outlook = outlook_of(project, ref)
+    source = Source(outlook.retained, outlook.blocked)
+    # What a fence refuses is a finding already.
+    also = [] if found.fence else [Finding(WHOLE, refused.reason) for refused in outlook.refusals]
     if as_json:
         # Every entry is read, and every batch judged: of 10,000 batches that takes seconds.
         is_long = batch is None and len(found.batches) > _MANY
         with cli.busy(f"Reading {len(found.batches):,} batches") if is_long else nullcontext():
-            about = report(found, None if batch is None else [batch], retained)
+            about = report(found, None if batch is None else [batch], source, also)
         write_json(_encodable(about))
-    elif batch is not None:
-        write_batch(found, batch, retained)
+        has_findings = bool(about["findings"])
     else:
-        write_checkpoint(found, retained, every=every)
+        shown = [batch] if batch is not None else shown_batches(found, every)
+        wrong = [*findings(found, None if every and batch is None else shown), *also]
+        if batch is not None:
+            write_batch(found, batch, wrong, source)
+        else:
+            write_checkpoint(found, wrong, source, every=every)
+        has_findings = bool(wrong)
+    if has_findings:
+        raise typer.Exit(FOUND)
 
 
 def _write_state(

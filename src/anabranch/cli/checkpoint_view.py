@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from anabranch.checkpoint.checkpoint import Checkpoint
-from anabranch.checkpoint.findings import Finding, findings
-from anabranch.checkpoint.layout import RetainedOffsets
+from anabranch.checkpoint.findings import WHOLE, Finding
 from anabranch.checkpoint.report import (
     BatchView,
     OperatorView,
+    Source,
     formats,
     view_batch,
     view_horizon,
@@ -30,12 +30,16 @@ _MOST_PARTITIONS = 4
 _WIDTH = 100
 
 
-def write_checkpoint(checkpoint: Checkpoint, retained: RetainedOffsets | None = None, *, every: bool) -> None:
-    shown = checkpoint.batches if every else checkpoint.batches[-NEWEST:]
+def shown_batches(checkpoint: Checkpoint, every: bool) -> list[int]:
+    return checkpoint.batches if every else checkpoint.batches[-NEWEST:]
+
+
+def write_checkpoint(checkpoint: Checkpoint, found: Sequence[Finding], source: Source, *, every: bool) -> None:
+    shown = shown_batches(checkpoint, every)
     _write(checkpoint.path, _about(checkpoint), "")
     if shown:
         columns = ("batch", "planned", "watermark", "committed", "rows", "read", "rewind")
-        write_table(columns, [_batch_row(view_batch(checkpoint, batch, retained)) for batch in shown])
+        write_table(columns, [_batch_row(view_batch(checkpoint, batch, source)) for batch in shown])
         if len(shown) < len(checkpoint.batches):
             older = len(checkpoint.batches) - len(shown)
             _write(f"... and {older:,} older, from {checkpoint.batches[0]}: --all shows them.")
@@ -43,8 +47,8 @@ def write_checkpoint(checkpoint: Checkpoint, retained: RetainedOffsets | None = 
         _write("No batch has been planned yet.")
     _write("")
     _write_operators(checkpoint)
-    _write(_horizon(checkpoint, retained), "")
-    _write_findings(findings(checkpoint, None if every else shown), every)
+    _write(_horizon(checkpoint, source), "")
+    _write_findings(found, every)
 
 
 def _about(checkpoint: Checkpoint) -> str:
@@ -115,15 +119,15 @@ def _operator_row(operator: OperatorView) -> tuple[str, ...]:
     return (str(operator.id), operator.name or "?", operator.provider, stores, *counts)
 
 
-def _horizon(checkpoint: Checkpoint, retained: RetainedOffsets | None) -> str:
-    horizon = view_horizon(checkpoint, retained)
+def _horizon(checkpoint: Checkpoint, source: Source) -> str:
+    horizon = view_horizon(checkpoint, source)
     if horizon is None:
         return "No batch can be rewound to." if checkpoint.batches else "There is nothing to rewind."
     when = f", planned {horizon.planned_at}" if horizon.planned_at else ""
     span = f", {format_duration(horizon.span_ms / 1000)} before the newest" if horizon.span_ms else ""
     size = f"; the state kept for it takes {human_bytes(horizon.state_bytes)}" if checkpoint.operators else ""
-    source = "Kafka retains its data" if retained else "Source retention was not checked"
-    return f"Oldest batch you can rewind to: {horizon.batch}{when}{span}{size}. {source}."
+    retained = "Kafka retains its data" if source.retained else "Source retention was not checked"
+    return f"Oldest batch you can rewind to: {horizon.batch}{when}{span}{size}. {retained}."
 
 
 def _write_findings(found: Sequence[Finding], every: bool) -> None:
@@ -136,16 +140,17 @@ def _write_findings(found: Sequence[Finding], every: bool) -> None:
     for finding in found:
         counts[finding.code] = counts.get(finding.code, 0) + 1
         if every or counts[finding.code] <= _MOST_OF_A_KIND:
-            _write(f"  {finding.file} [{finding.code}]: {finding.reason.text}.", f"    -> {finding.remedy}")
+            where = f"{finding.file} " if finding.file != WHOLE else ""
+            _write(f"  {where}[{finding.code}]: {finding.reason.text}.", *(f"    -> {way}" for way in finding.remedies))
     for code, count in counts.items():
         if not every and count > _MOST_OF_A_KIND:
             _write(f"  ... and {count - _MOST_OF_A_KIND:,} more [{code}]: --all shows them.")
 
 
-def write_batch(checkpoint: Checkpoint, batch: int, retained: RetainedOffsets | None = None) -> None:
+def write_batch(checkpoint: Checkpoint, batch: int, found: Sequence[Finding], source: Source) -> None:
     """One batch in full."""
     view, entry, commit = (
-        view_batch(checkpoint, batch, retained),
+        view_batch(checkpoint, batch, source),
         checkpoint.offset_entry(batch),
         checkpoint.commit_entry(batch),
     )
@@ -153,9 +158,9 @@ def write_batch(checkpoint: Checkpoint, batch: int, retained: RetainedOffsets | 
     _write(f"batch {batch} of {checkpoint.path}")
     _write(f"planned    {view.planned_at or '?'}", f"committed  {'yes' if view.committed else 'no'}")
     _write(f"watermark  {view.watermark or 'none yet'}" + (f", after it {after}" if after else ""))
-    for place, source in enumerate(view.sources):
-        rows = "" if source.rows is None else f", {source.rows:,} rows"
-        _write(f"source {place}: {source.kind}{rows}", *(f"  {line}" for line in _in_full(source)))
+    for place, read in enumerate(view.sources):
+        rows = "" if read.rows is None else f", {read.rows:,} rows"
+        _write(f"source {place}: {read.kind}{rows}", *(f"  {line}" for line in _in_full(read)))
     for name, verdict in (("replay", view.replay), ("replan", view.replan)):
         _write(f"{name:<9}  {'possible' if verdict.possible else 'not possible'}")
         _write(*(f"  {reason.text}" for reason in (*verdict.why_not, *verdict.notes)))
@@ -164,7 +169,7 @@ def write_batch(checkpoint: Checkpoint, batch: int, retained: RetainedOffsets | 
             kept = ", ".join(file.name for file in store.versions.get(batch, ())) or "no file"
             _write(f"state before it, {store.label}: {kept}")
     _write(*(f"conf       {name}={value}" for name, value in (entry.conf if entry else {}).items()))
-    _write_findings(findings(checkpoint, [batch]), every=True)
+    _write_findings(found, every=True)
 
 
 def write_state(batch: int, rows: Sequence[Mapping[str, Any]], *, has_more: bool) -> None:

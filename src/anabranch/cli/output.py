@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from anabranch.project.project import Project
 
+# The exit code of a command that looks, and has found something wrong.
+FOUND = 4
+
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON on stdout.")]
 # Of every operation.
 PlanAsJson = Annotated[bool, typer.Option("--json", help="The plan as JSON.")]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from anabranch.cli import messages
 from anabranch.cli.output import cli_of
 from anabranch.text.format import parse_duration_s
+
+if TYPE_CHECKING:
+    from anabranch.streaming.sinks.base import Start
 
 Names = Annotated[list[str], typer.Argument(metavar="PIPELINE", help="anabranch pipelines lists them.")]
 
@@ -25,6 +28,9 @@ def run(
     from_end: Annotated[
         bool,
         typer.Option("--from-end/--from-beginning", help="Where a first start begins. After that, the checkpoint knows."),
+    ] = False,
+    from_sink: Annotated[
+        bool, typer.Option("--from-sink", help="A first start continues behind the records that its table holds.")
     ] = False,
     future_tolerance: Annotated[
         str | None, typer.Option(metavar="1h", help="How much later than its record's timestamp an event may be.")
@@ -51,7 +57,8 @@ def run(
         for pipeline in find_pipelines(PIPELINES, names, to)
     ]
     ui = LiveRun(cli)
-    request = RunRequest(pipelines, "latest" if from_end else "earliest", until_caught_up, _pairs(settings or []), cli.debug)
+    start: Start = "sink" if from_sink else "latest" if from_end else "earliest"
+    request = RunRequest(pipelines, start, until_caught_up, _pairs(settings or []), cli.debug)
     try:
         run_pipelines(project, request, ui)
     finally:

@@ -118,8 +118,8 @@ class LakeFiles:
         return sum(self.rows_by_hour.values()) + self.rows_without_time
 
 
-def files_within(path: Path, first_hour: int, last_hour: int) -> LakeFiles:
-    table = open_lake(path)
+def files_within(path: Path, first_hour: int, last_hour: int, version: int | None = None) -> LakeFiles:
+    table = open_lake(path, version)
     wanted = [(hour, file) for file in _files(table) if (hour := _hour(file)) is None or first_hour <= hour <= last_hour]
     rows: Counter[int | None] = Counter()
     for hour, file in wanted:

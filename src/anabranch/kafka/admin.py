@@ -110,6 +110,10 @@ class KafkaAdmin:
         protocol = settings.get("inter.broker.protocol.version")
         return f"Kafka {protocol.value}" if protocol else "Kafka 4.0 or newer"
 
+    def cluster_id(self) -> str | None:
+        """None: the cluster does not say."""
+        return self._metadata().cluster_id or None
+
     def topic_id(self, name: str) -> str:
         """Differs between a topic and one of the same name that was recreated."""
         futures = self._admin.describe_topics(TopicCollection([name]), request_timeout=ANSWER_TIMEOUT_S)

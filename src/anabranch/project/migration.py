@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import anabranch
-from anabranch.checkpoint.baseline import BASELINE
+from anabranch.checkpoint.baseline_file import BASELINE
 from anabranch.checkpoint.history import BatchRecord, append_batch, append_rewind, append_undo, record_from_1
 from anabranch.errors import AnabranchError, Reason
 from anabranch.kafka.embedded.broker import BROKER

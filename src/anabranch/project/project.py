@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from anabranch.checkpoint.layout import RetainedOffsets
+from anabranch.checkpoint.baseline_file import read_baseline
 from anabranch.checkpoint.messages import ONE_CHECKPOINT
-from anabranch.errors import AnabranchError, Reason
+from anabranch.errors import Reason
 from anabranch.kafka.properties import PROBE, for_java, for_python
 from anabranch.operations.log import OperationLog
 from anabranch.pipeline.catalog import LAKE, PIPELINES
-from anabranch.pipeline.definition import Pipeline, Sink, Table, Topic, find_pipelines
+from anabranch.pipeline.definition import Pipeline, Sink, Table, Topic, find_pipeline, find_pipelines
 from anabranch.pipeline.messages import WINDOW_NOT_SETTABLE
 from anabranch.project import messages
 from anabranch.project.settings import LoadedSettings, PipelineSettings, Settings, load_settings
@@ -115,10 +117,24 @@ class Project:
         base = self.directory / own if own else self.home / "checkpoints" / pipeline.name
         named = base / pipeline.sink.directory_name(str(self.directory))
         if isinstance(pipeline.sink, Table) and not named.exists():
-            # A checkpoint of 0.2.0 stays where it is; that it belongs to this table is checked at its start.
-            legacy = base / pipeline.sink.legacy_directory_name(str(self.directory))
-            return CheckpointLocation(legacy if legacy.exists() else named)
+            legacy = CheckpointLocation(base / pipeline.sink.legacy_directory_name(str(self.directory)))
+            if legacy.path.exists() and self._is_of(legacy, pipeline.sink):
+                return legacy
         return CheckpointLocation(named)
+
+    def _is_of(self, legacy: CheckpointLocation, sink: Sink) -> bool:
+        """A checkpoint of 0.2.0 stays where it is. Of which sink it is, it did not write down: a start asks the table."""
+        baseline = read_baseline(legacy)
+        return baseline is not None and baseline.sink in (None, sink.identity(str(self.directory)))
+
+    def is_own_sink(self, pipeline: Pipeline) -> bool:
+        """Whether it is sent to where its settings send it, so that no `--to` is needed."""
+        return self.pipeline(find_pipeline(PIPELINES, pipeline.name)).sink == pipeline.sink
+
+    def set_aside_command(self, pipeline: Pipeline, location: CheckpointLocation) -> str:
+        """Moves a checkpoint to where no command looks, under a name that is free."""
+        aside = self.home / "set-aside" / f"{pipeline.name}-{location.path.name}-{datetime.now(UTC):%Y%m%dT%H%M%S}"
+        return f"mkdir -p {quote(str(aside.parent))} && mv {quote(str(location))} {quote(str(aside))}"
 
     def checkpoints(self, pipeline: Pipeline) -> list[CheckpointLocation]:
         """Of each sink that the pipeline was ever sent to; its own sink first, whether it has run or not."""
@@ -173,17 +189,6 @@ def resolve_checkpoint(project: Project, directory: Path, names: Sequence[str], 
         raise ONE_CHECKPOINT(count=len(names), first=name)
     pipeline = project.sent_to(project.pipeline(pipelines[0]), to)
     return CheckpointRef(project.checkpoint(pipeline), pipeline)
-
-
-def retained_offsets(project: Project, ref: CheckpointRef) -> RetainedOffsets | None:
-    """What Kafka retains of the pipeline's source; None: it is not known which Kafka is meant, or it is unreachable."""
-    if ref.pipeline is None:
-        return None
-    try:
-        topic = ref.pipeline.source_topic
-        return {topic: admin_of(project).offset_ranges(topic)}
-    except AnabranchError:
-        return None
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from anabranch.checkpoint.baseline import code_fingerprint, read_baseline
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.layout import RetainedOffsets
 from anabranch.checkpoint.restartable import not_retained
@@ -14,19 +12,17 @@ from anabranch.errors import Failed, Reason
 from anabranch.operations.change import SinkChange
 from anabranch.operations.fence import not_finished, under_way
 from anabranch.operations.log import new_operation_id
-from anabranch.pipeline.definition import Pipeline, Table
+from anabranch.pipeline.definition import Table
 from anabranch.project.project import CheckpointRef, Project, admin_of
 from anabranch.rewind import messages
 from anabranch.rewind.plan import Mode, RewindPlan, check_restartable, plan_rewind
 from anabranch.rewind.target import Target, batch_for
-from anabranch.storage.files import CheckpointLocation
 from anabranch.storage.lease import holder_of
 from anabranch.streaming.messages import SINK_UNKNOWN_LEFT
+from anabranch.streaming.preflight import check_same_source, inspect_start
 from anabranch.streaming.sinks import policy_of
 from anabranch.streaming.sinks.base import RewoundBatches, leave
-
-if TYPE_CHECKING:
-    from anabranch.kafka.admin import KafkaAdmin
+from anabranch.streaming.startable import StartFacts
 
 
 @dataclass(frozen=True)
@@ -68,17 +64,13 @@ def _plan_foreign(
 def _plan_ours(project: Project, ref: CheckpointRef, checkpoint: Checkpoint, request: RewindRequest, batch: int) -> RewindPlan:
     pipeline, admin, operation = ref.pipeline, admin_of(project), new_operation_id("rewind")
     assert pipeline is not None
-    retained: RetainedOffsets = {pipeline.source_topic: admin.offset_ranges(pipeline.source_topic)}
-    _check_same_topic(pipeline, ref.location, admin)
+    facts = inspect_start(project, pipeline, ref.location, admin)
+    check_same_source(facts)
+    retained: RetainedOffsets = {pipeline.source_topic: facts.retained or {}}
     in_lake = list(_in_the_lake(project, checkpoint, batch, retained))
     verdict = check_restartable(checkpoint, batch, request.mode, retained, in_lake)
-    policy = policy_of(pipeline.sink)
-    sink: SinkChange = (
-        leave(policy.kind, policy.left_alone())
-        if request.checkpoint_only
-        else policy.plan_rewind(RewoundBatches(pipeline, checkpoint, batch, operation, admin))
-    )
-    notes = [*_kafka_notes(retained), *_notes(project, pipeline, ref.location, checkpoint, batch), *verdict.notes]
+    sink = _plan_sink(facts, request, RewoundBatches(pipeline, checkpoint, batch, operation, admin))
+    notes = [*_kafka_notes(retained), *_notes(project, facts, checkpoint, batch), *verdict.notes]
     return plan_rewind(checkpoint, batch, request.mode, operation=operation, sink=sink, pipeline=pipeline.name, notes=notes)
 
 
@@ -92,10 +84,13 @@ def _check_stopped(ref: CheckpointRef, request: RewindRequest) -> None:
         raise messages.MAYBE_RUNNING()
 
 
-def _check_same_topic(pipeline: Pipeline, location: CheckpointLocation, admin: KafkaAdmin) -> None:
-    baseline = read_baseline(location)
-    if baseline is not None and baseline.topic_id != admin.topic_id(pipeline.source_topic):
-        raise messages.SOURCE_RECREATED(topic=pipeline.source_topic, checkpoint=str(location))
+def _plan_sink(facts: StartFacts, request: RewindRequest, rewound: RewoundBatches) -> SinkChange:
+    policy = policy_of(rewound.pipeline.sink)
+    if request.checkpoint_only:
+        return leave(policy.kind, policy.left_alone())
+    for refused in policy.why_not_start(facts, None):
+        raise refused
+    return policy.plan_rewind(rewound)
 
 
 def _in_the_lake(project: Project, checkpoint: Checkpoint, batch: int, retained: RetainedOffsets) -> Iterator[Reason]:
@@ -129,15 +124,12 @@ def _kafka_notes(retained: RetainedOffsets) -> Iterator[Reason]:
         yield messages.KAFKA_RETAINS(topic=topic, ranges="  ".join(ranges))
 
 
-def _notes(
-    project: Project, pipeline: Pipeline, location: CheckpointLocation, checkpoint: Checkpoint, batch: int
-) -> Iterator[Reason]:
-    baseline = read_baseline(location)
-    if baseline is not None:
-        now = replace(baseline, window_s=pipeline.window_s, watermark_s=pipeline.watermark_s)
-        yield from (messages.START_WILL_BE_REFUSED(difference=one) for one in baseline.differences(now))
-        first = baseline.codes.get(code_fingerprint(pipeline.transform))
-        if baseline.codes and (first is None or first > batch):
+def _notes(project: Project, facts: StartFacts, checkpoint: Checkpoint, batch: int) -> Iterator[Reason]:
+    pipeline, before = facts.pipeline, facts.before
+    if before is not None:
+        yield from (messages.START_WILL_BE_REFUSED(difference=one) for one in before.setting_differences(facts.now))
+        first = min((before.codes.get(code, batch + 1) for code in facts.now.codes), default=batch + 1)
+        if before.codes and first > batch:
             yield messages.OTHER_CODE()
     entry = checkpoint.offset_entry(batch)
     if pipeline.sink == Table(str(project.lake)) and entry is not None:

@@ -79,11 +79,6 @@ SINK_NOT_KNOWN = refusal(
     " --checkpoint-only; docs/guides/rewind.md shows how",
     "a file sink keeps its own log of batches and skips them: write to a new directory, with a new checkpoint",
 )
-SOURCE_RECREATED = refusal(
-    "source-recreated",
-    "topic {topic} was deleted and recreated: the same offsets now hold other records",
-    "to start again from what Kafka retains, set the checkpoint aside: mv {checkpoint} {checkpoint}.old",
-)
 LAKE_HAS_THEM = note(
     "lake-has-them",
     "the lake still has offsets {first} to {last} of {topic} partition {partition}:"

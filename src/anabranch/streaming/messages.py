@@ -60,22 +60,89 @@ TABLE_RAN_AGAIN = refusal(
 
 # Before a query starts.
 TOPIC_CREATED = note("topic-created", "{pipeline}: created topic {topic} with {partitions:#partition}")
-FIRST_START = note("first-start", "{pipeline}: first start, from the {where} of {topic}")
+FIRST_START = note("first-start", "{pipeline}: first start, {where} {topic}")
 RESUMES = note("resumes", "{pipeline}: resumes after batch {batch}")
 REPEATS_BATCH = note(
     "repeats-batch", "{pipeline}: batch {batch} was planned and not committed, it runs again with the same range"
 )
 TOOK_OVER = note("took-over", "{pipeline}: took over from a process that died ({holder})")
-OFFSETS_LOST = refusal(
-    "offsets-lost",
-    "{pipeline} cannot resume where it stopped, and nothing was skipped: {why}",
-    "to start again from what Kafka retains, set the checkpoint aside: mv {checkpoint} {checkpoint}.old",
+CHANGED = note("changed", "{pipeline}: {change}")
+OFFSETS_LOST = refusal("offsets-lost", "{pipeline} cannot resume where it stopped, and nothing was skipped: {why}", "{ways}")
+CHECKPOINT_DIFFERS = refusal("checkpoint-differs", "{pipeline} cannot resume on this checkpoint: {why}", "{ways}")
+OTHER_QUERY_ID = refusal(
+    "other-query-id",
+    "{pipeline} cannot resume: the file metadata of its checkpoint names the query {now}, it ran as {before}",
+    "if metadata was changed, write the id back: "
+    """echo '{{"id":"{before}"}}' > "{checkpoint}/metadata" && rm -f "{checkpoint}/.metadata.crc\"""",
+    "if another checkpoint was put here, set aside what was noted of the one before: "
+    'mv "{checkpoint}.baseline.json" "{checkpoint}.baseline.json.old"',
 )
-CHECKPOINT_DIFFERS = refusal(
-    "checkpoint-differs",
-    "{pipeline} cannot resume on this checkpoint: {why}",
-    "restore the earlier setting, in anabranch.toml or on the command line",
-    "to start again from what Kafka retains, set the checkpoint aside: mv {checkpoint} {checkpoint}.old",
+WAY_RESTORE_SETTING = note("way-restore-setting", "restore the earlier setting, in anabranch.toml or on the command line")
+WAY_OWN_SINK = note("way-own-sink", "anabranch run {pipeline} --to {sink}   continues where this checkpoint belongs")
+WAY_OWN_KAFKA = note("way-own-kafka", "set kafka.bootstrap_servers in anabranch.toml to the earlier cluster")
+WAY_SET_ASIDE = note(
+    "way-set-aside", "to start again from what Kafka retains, set the checkpoint aside, then run it: {command}"
+)
+WAY_REPROCESS_AFTERWARDS = note(
+    "way-reprocess-afterwards",
+    "windows of which Kafka retains only a part come out too low then: anabranch reprocess {pipeline}   corrects them"
+    " from the lake",
+)
+
+# Before a query starts on a table.
+_RESTORE_TABLE = "restore the table that it wrote to, then run it again"
+_NEW_TABLE = "set its checkpoint aside and run it: it writes all that Kafka retains to a new table: {set_aside}"
+TABLE_VANISHED = refusal(
+    "table-vanished",
+    "{pipeline} cannot resume: there is no table at {table}, and its checkpoint has committed batches up to {batch} there",
+    _RESTORE_TABLE,
+    "or " + _NEW_TABLE,
+)
+TABLE_REPLACED = refusal(
+    "table-replaced",
+    "{pipeline} cannot resume: the table at {table} is not the one that it wrote to: {why}",
+    _RESTORE_TABLE,
+    "or move this table away, " + _NEW_TABLE,
+)
+OTHER_TABLE_ID = note("other-table-id", "it has the id {now}, the other one had {before}")
+NO_BATCH_IN_TABLE = note(
+    "no-batch-in-table", "it knows no batch of this query, and the checkpoint has committed batches up to {batch}"
+)
+TABLE_BEHIND = refusal(
+    "table-behind",
+    "{pipeline} cannot resume: the table at {table} has its batches up to {newest}, its checkpoint has committed up to {batch}",
+    _RESTORE_TABLE,
+    "if it is an older copy: anabranch rewind {pipeline} --to-batch {next} --checkpoint-only   takes the checkpoint back to it",
+    "or move this table away, " + _NEW_TABLE,
+)
+TABLE_HOLDS_RECORDS = refusal(
+    "table-holds-records",
+    "{pipeline} would write records to {table} a second time: it holds {held} already",
+    "{run} --from-sink   continues behind what the table holds",
+    "anabranch run {pipeline} --to table:ANOTHER   writes another table, with a checkpoint of its own",
+    'mv "{table}" "{table}.old"   sets the table aside: the next run writes a new one with what Kafka retains',
+)
+HELD_OFFSETS = note("held-offsets", "{count:,} records of {topic} partition {partition}, offsets {first} to {last}")
+TABLE_HOLDS_ROWS = refusal(
+    "table-holds-rows",
+    "{pipeline} starts for the first time, and the table at {table} holds rows already: results could be there twice",
+    "anabranch run {pipeline} --to table:ANOTHER   writes another table, with a checkpoint of its own",
+    'mv "{table}" "{table}.old"   sets the table aside: the next run writes a new one',
+)
+NOT_IN_TABLE = note(
+    "not-in-table",
+    "{pipeline}: the table lacks {count:,} offsets of {topic} partition {partition} between {first} and {last}, and they are"
+    " not read now",
+)
+TABLE_OF_OTHER_RECORDS = refusal(
+    "table-of-other-records",
+    "{pipeline} cannot continue behind what {table} holds: {topic} partition {partition} has another record at offset {offset}",
+    "anabranch run {pipeline} --to table:ANOTHER   writes another table, with a checkpoint of its own",
+)
+NO_SINK_TO_CONTINUE = refusal(
+    "no-sink-to-continue",
+    "--from-sink continues behind the records that a table holds, and {pipeline} writes to {sink}",
+    "anabranch run {pipeline}   starts from the beginning of its topic",
 )
 
 # While it runs.

@@ -15,10 +15,10 @@ from anabranch.kafka.admin import KafkaAdmin
 from anabranch.pipeline.definition import Pipeline
 from anabranch.project.project import Cluster, Project, cluster_of
 from anabranch.project.session import Busy, new_log_file, open_session
-from anabranch.spark.session import Session, shuffle_partitions
+from anabranch.spark.session import Session
 from anabranch.storage.lease import Lease, take_lease
 from anabranch.streaming import messages
-from anabranch.streaming.preflight import check_start
+from anabranch.streaming.preflight import check_start, note_started
 from anabranch.streaming.run_progress import RunProgress
 from anabranch.streaming.sinks import policy_of
 from anabranch.streaming.sinks.base import QueryRun, Start
@@ -54,24 +54,27 @@ def run_pipelines(project: Project, request: RunRequest, ui: RunUI) -> None:
     admin = KafkaAdmin(cluster.for_python)
     log_file = new_log_file(project, "run")
     with ExitStack() as stack:
-        leases = []
+        leases, starts = [], []
         for pipeline in request.pipelines:
             location = project.checkpoint(pipeline)
             lease = take_lease(location, pipeline.name, "run")
             stack.callback(lease.release)
             leases.append(lease)
             withdraw_stop(location)
-            partitions = shuffle_partitions(project.settings.spark, request.spark_settings)
-            where = check_start(pipeline, location, admin, partitions, request.start)
+            start = check_start(project, pipeline, admin, request.start, request.spark_settings)
+            starts.append(start.starting_offsets)
             if (created := policy_of(pipeline.sink).prepare(pipeline, admin)) is not None:
                 ui.tell(created)
-            ui.tell(where)
+            for reason in start.said:
+                ui.tell(reason)
             if lease.taken_over:
                 ui.tell(messages.TOOK_OVER(pipeline=pipeline.name, holder=lease.taken_over.describe()))
         session = open_session(project, ui, log_file, changes=request.spark_settings, debug=request.debug)
         for lease in leases:
             lease.name_jvm(session.jvm.pid)
-        _run(session, _runner(session, project, request, cluster, admin, ui, log_file, leases))
+        _run(session, _runner(session, project, request, cluster, admin, ui, log_file, leases, starts))
+        for pipeline in request.pipelines:
+            note_started(project, pipeline)
 
 
 def _runner(
@@ -83,19 +86,20 @@ def _runner(
     ui: RunUI,
     log_file: Path,
     leases: Sequence[Lease],
+    starts: Sequence[str],
 ) -> Runner:
     # It imports pyspark: a run that is refused needs none.
     from anabranch.streaming.runner import PipelineRun, Runner
 
     runs = []
-    for pipeline, lease in zip(request.pipelines, leases, strict=True):
+    for pipeline, lease, start in zip(request.pipelines, leases, starts, strict=True):
         location = project.checkpoint(pipeline)
         query = QueryRun(
             pipeline=pipeline,
             checkpoint=str(location),
             kafka=cluster.for_java,
             zone=project.settings.timezone,
-            start=request.start,
+            start=start,
             until_caught_up=request.until_caught_up,
         )
         runs.append(PipelineRun(query, location, lease.release))

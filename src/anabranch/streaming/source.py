@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
-from anabranch.streaming.sinks.base import Start
-
 _OPTIONS = {
     # What Kafka no longer has must stop the query, never be skipped (docs/internals/hazards.md, Kafka).
     "failOnDataLoss": "true",
@@ -21,9 +19,7 @@ _OPTIONS = {
 }
 
 
-def read_stream(
-    spark: SparkSession, kafka: Mapping[str, str], topic: str, *, start: Start, max_offsets: int | None
-) -> DataFrame:
+def read_stream(spark: SparkSession, kafka: Mapping[str, str], topic: str, *, start: str, max_offsets: int | None) -> DataFrame:
     """`kafka` are properties of Java's client. `start` holds for a first start only; after it the checkpoint knows."""
     options = {**_OPTIONS, **{f"kafka.{name}": value for name, value in kafka.items()}}
     options |= {"subscribe": topic, "startingOffsets": start}

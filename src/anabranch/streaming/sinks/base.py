@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from anabranch.checkpoint.checkpoint import Checkpoint
-from anabranch.errors import Reason
+from anabranch.errors import Reason, Refused
 from anabranch.operations.change import SinkChange
 from anabranch.pipeline.definition import Out, Pipeline, Sink
 from anabranch.storage.messages import FORMAT_NEWER
 from anabranch.streaming import messages
 from anabranch.streaming.batch_gate import BatchGate
+from anabranch.streaming.startable import StartFacts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 # Writes one batch, which has this id. A batch is always taken whole: `show()` or `limit` on a stateful frame leaves state
 # unwritten and kills the next batch.
 BatchWriter = Callable[["DataFrame", int], None]
-Start = Literal["earliest", "latest"]
+# Where a first start begins: at one end of the topic, or behind what the sink holds of it.
+Start = Literal["earliest", "latest", "sink"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class QueryRun:
     # Properties of Java's Kafka client. Not in a repr: they may hold passwords.
     kafka: Mapping[str, str] = field(repr=False)
     zone: str
-    start: Start
+    # Where a first start begins to read, as Spark takes it: earliest, latest, or JSON of offsets.
+    start: str
     until_caught_up: bool
 
 
@@ -68,6 +71,25 @@ class SinkPolicy:
 
     def prepare(self, pipeline: Pipeline, kafka: KafkaAdmin) -> Reason | None:
         """Creates what the sink writes to before the first batch; what was created, if anything."""
+
+    def why_not_start(self, facts: StartFacts, begins: Mapping[int, int] | None) -> Iterator[Refused]:
+        """What at the sink does not fit the checkpoint. `begins`: where a first start would read from; None: not known."""
+        del facts, begins
+        yield from ()
+
+    def held_until(self, pipeline: Pipeline) -> Mapping[int, int]:
+        """Partition -> the offset behind the last record of the source that the sink holds."""
+        raise messages.NO_SINK_TO_CONTINUE(pipeline=pipeline.name, sink=pipeline.sink.describe())
+
+    def check_continued(self, facts: StartFacts, kafka: KafkaAdmin, begins: Mapping[int, int] | None) -> list[Reason]:
+        """Refuses to continue behind records that are not those of the topic; says what is never read then."""
+        del facts, kafka, begins
+        return []
+
+    def table_id(self, pipeline: Pipeline) -> str | None:
+        """None: it writes to no table, or there is none yet."""
+        del pipeline
+        return None
 
     def batch_writer(self, run: QueryRun, out: Out) -> BatchWriter:
         raise NotImplementedError

@@ -6,23 +6,28 @@ has seen (docs/internals/hazards.md, G).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from anabranch.checkpoint.checkpoint import Checkpoint
+from anabranch.checkpoint.layout import OffsetRange
 from anabranch.delta.messages import OTHER_WRITER
 from anabranch.delta.written_rows import WrittenRows
-from anabranch.errors import Reason
+from anabranch.errors import Reason, Refused
 from anabranch.operations.change import SinkChange
-from anabranch.pipeline.definition import Out, Table
+from anabranch.pipeline.definition import Out, Pipeline, Table
 from anabranch.storage.files import Format
 from anabranch.streaming import messages
 from anabranch.streaming.batch_gate import BatchGate
 from anabranch.streaming.sinks.base import QueryRun, RewoundBatches, SinkPolicy, Stopping, leave, register
+from anabranch.streaming.startable import StartFacts
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from anabranch.delta.held import HeldOffsets, TableMark
+    from anabranch.kafka.admin import KafkaAdmin
 
 ROWS = Format("written-rows", 1, WrittenRows)
 
@@ -39,6 +44,61 @@ class DeltaPolicy(SinkPolicy):
         """It has no gate, and needs none: a batch that is abandoned is written once all the same."""
         return stopping.newest != stopping.newest_at_stop or not stopping.query.status["isTriggerActive"]
 
+    def why_not_start(self, facts: StartFacts, begins: Mapping[int, int] | None) -> Iterator[Refused]:
+        """The table lacks what the checkpoint says is in it; or holds what a first start would write again."""
+        from anabranch.delta.held import has_rows, held_offsets, read_mark
+
+        pipeline, path = facts.pipeline, _path(facts.pipeline)
+        mark = read_mark(path, facts.checkpoint.query_id)
+        if not facts.is_first:
+            yield from _not_the_table(facts, mark, path)
+        elif mark is None or begins is None:
+            return
+        elif not mark.has_coordinates:
+            if has_rows(path):
+                yield messages.TABLE_HOLDS_ROWS(pipeline=pipeline.name, table=path)
+        else:
+            topic = pipeline.source_topic
+            held = held_offsets(path, topic, {partition: (begin, None) for partition, begin in begins.items()})
+            if held:
+                about = [_held(topic, partition, offsets) for partition, offsets in sorted(held.items())]
+                yield messages.TABLE_HOLDS_RECORDS(pipeline=pipeline.name, table=path, held=about, run=facts.run)
+
+    def held_until(self, pipeline: Pipeline) -> Mapping[int, int]:
+        from anabranch.delta.held import held_offsets, read_mark
+
+        mark = read_mark(_path(pipeline), None)
+        if mark is not None and not mark.has_coordinates:
+            return super().held_until(pipeline)
+        return {partition: held.end for partition, held in held_offsets(_path(pipeline), pipeline.source_topic).items()}
+
+    def check_continued(self, facts: StartFacts, kafka: KafkaAdmin, begins: Mapping[int, int] | None) -> list[Reason]:
+        from anabranch.delta.held import held_offsets
+        from anabranch.kafka.records import read_records
+
+        pipeline, topic, notes = facts.pipeline, facts.pipeline.source_topic, []
+        for partition, held in sorted(held_offsets(_path(pipeline), topic).items()):
+            retained = (facts.retained or {}).get(partition)
+            about = {"pipeline": pipeline.name, "topic": topic, "partition": partition}
+            last = held.end - 1
+            if retained is None or held.end > retained.end:
+                raise messages.TABLE_OF_OTHER_RECORDS(**about, table=_path(pipeline), offset=last)
+            if last >= retained.earliest:
+                for record in read_records(kafka, topic, follow=False, within={partition: OffsetRange(last, last + 1)}):
+                    if record.timestamp_ms != round(held.last_time.timestamp() * 1000):
+                        raise messages.TABLE_OF_OTHER_RECORDS(**about, table=_path(pipeline), offset=last)
+            begin = min(held.first, retained.earliest)
+            until = (begins or {}).get(partition, held.end)
+            if (lacking := until - begin - held.count) > 0:
+                notes.append(messages.NOT_IN_TABLE(**about, count=lacking, first=begin, last=until - 1))
+        return notes
+
+    def table_id(self, pipeline: Pipeline) -> str | None:
+        from anabranch.delta.held import read_mark
+
+        mark = read_mark(_path(pipeline), None)
+        return mark.id if mark else None
+
     def left_alone(self) -> Reason:
         return messages.TABLE_SKIPS_BATCHES()
 
@@ -47,8 +107,7 @@ class DeltaPolicy(SinkPolicy):
         from anabranch.delta.table import inspect_table
 
         pipeline, checkpoint, batch = rewound.pipeline, rewound.checkpoint, rewound.batch
-        assert isinstance(pipeline.sink, Table)
-        path, ranges = pipeline.sink.path, _ranges(checkpoint, batch)
+        path, ranges = _path(pipeline), _ranges(checkpoint, batch)
         if checkpoint.query_id is None:
             raise messages.QUERY_ID_MISSING(table=path)
         table = inspect_table(path, checkpoint.query_id, ranges) if ranges else None
@@ -97,6 +156,32 @@ class DeltaPolicy(SinkPolicy):
         if newest != rows.set_back_to:
             raise messages.TABLE_RAN_AGAIN(operation=operation, batch=newest, table=rows.table)
         check_rows_are_kept(rows)
+
+
+def _path(pipeline: Pipeline) -> str:
+    assert isinstance(pipeline.sink, Table)
+    return pipeline.sink.path
+
+
+def _not_the_table(facts: StartFacts, mark: TableMark | None, path: str) -> Iterator[Refused]:
+    """Every batch that is committed is in the table, under the query's id: Delta writes a version also for an empty one."""
+    batch = facts.checkpoint.commits.newest
+    if batch is None:
+        return
+    about = {"pipeline": facts.pipeline.name, "table": path, "set_aside": facts.set_aside}
+    recorded = facts.before.table_id if facts.before else None
+    if mark is None:
+        yield messages.TABLE_VANISHED(**about, batch=batch)
+    elif recorded is not None and mark.id != recorded:
+        yield messages.TABLE_REPLACED(**about, why=messages.OTHER_TABLE_ID(now=mark.id, before=recorded))
+    elif mark.newest is None:
+        yield messages.TABLE_REPLACED(**about, why=messages.NO_BATCH_IN_TABLE(batch=batch))
+    elif mark.newest < batch:
+        yield messages.TABLE_BEHIND(**about, newest=mark.newest, batch=batch, next=mark.newest + 1)
+
+
+def _held(topic: str, partition: int, held: HeldOffsets) -> Reason:
+    return messages.HELD_OFFSETS(count=held.count, topic=topic, partition=partition, first=held.first, last=held.end - 1)
 
 
 def _rows(params: Mapping[str, Any]) -> WrittenRows:
