@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from anabranch.checkpoint.baseline import BASELINE, Baseline
+from anabranch.checkpoint.baseline import Baseline
+from anabranch.checkpoint.baseline_file import BASELINE
 from anabranch.checkpoint.history import HISTORY, BatchRecord, HistoryEntry, NewestEvent, WatermarkJump
 from anabranch.delta.written_rows import WrittenRows
 from anabranch.kafka.embedded.broker import BROKER, RunningBroker
@@ -14,7 +15,7 @@ from anabranch.operations.log import RECEIPT
 from anabranch.operations.receipt import Check, Receipt
 from anabranch.project.project import PROJECT, ProjectMark
 from anabranch.reprocess.apply import REPROCESS
-from anabranch.reprocess.plan import Change, Range, ReprocessPlan
+from anabranch.reprocess.plan import Change, Range, ReprocessPlan, Unexpected
 from anabranch.reprocess.staleness import InputSnapshot
 from anabranch.rewind import messages
 from anabranch.rewind.apply import REWIND, UNDO
@@ -67,6 +68,7 @@ _REPROCESS = ReprocessPlan(
     files=3,
     rows=5,
     changes=(Change('{"window_start":"1970-01-01T00:00:00.000Z"}', None, '{"count":5}'),),
+    unexpected=(Unexpected('{"window_start":"1970-01-01T00:05:00.000Z"}', '{"count":2}'),),
     inputs=InputSnapshot("src", "res", {0: (0, 7)}, "2d01", "lake-id", {0: (5, 41)}),
 )
 _EVENT = NewestEvent("2025-09-05T07:00:00Z", "visits", 0, 24)
@@ -103,6 +105,7 @@ SAMPLES: list[tuple[Format[Any], Any]] = [
 
 # What is read of the golden file of an earlier number.
 EARLIER: list[tuple[Format[Any], int, Any]] = [
+    (REPROCESS, 1, replace(_REPROCESS, unexpected=())),
     (
         BASELINE,
         1,

@@ -115,13 +115,6 @@ NINE = ("--from", "2025-09-04T09:00Z", "--to", "2025-09-04T09:01Z")
             "time-nonexistent",
             {"text": "2025-03-30T02:30", "zone": "Europe/Paris"},
         ),
-        # The checkpoint that the lake's run would resume on has not read anything yet.
-        (
-            ("visits-counter", *SEVEN),
-            {"ANABRANCH_PIPELINES": '{"visits-lake": {"checkpoint": "elsewhere"}}'},
-            "lake-behind",
-            {"pipeline": "visits-counter"},
-        ),
     ],
 )
 def test_what_would_do_harm_is_refused_and_nothing_is_changed(
@@ -151,12 +144,6 @@ def _refused(project: Project, code: str, *arguments: str, **environment: str) -
 def test_open_windows_are_refused_with_the_event_that_closes_them(project: Project) -> None:
     when = _refused(project, "windows-open", "visits-counter", *NINE)["params"]["when"]
     assert (when["code"], when["params"]) == ("closes-with-event", {"time": "2025-09-04T09:20:00Z"})
-
-
-def test_a_lake_that_is_behind_is_refused_with_what_it_lacks(project: Project) -> None:
-    elsewhere = {"ANABRANCH_PIPELINES": '{"visits-lake": {"checkpoint": "elsewhere"}}'}
-    (missing,) = _refused(project, "lake-behind", "visits-counter", *SEVEN, **elsewhere)["params"]["missing"]
-    assert (missing["code"], missing["params"]) == ("records-of-partition", {"count": BROWSERS + 4, "partition": 0})
 
 
 @pytest.mark.parametrize(

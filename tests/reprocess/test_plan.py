@@ -26,11 +26,12 @@ from anabranch.reprocess.plan import (
     Range,
     ReprocessPlan,
     StreamState,
+    Unexpected,
     changes_between,
     check_closed,
-    check_lake,
     hours_of,
     split_range,
+    unexpected_between,
     whole_windows,
     with_topic,
 )
@@ -56,23 +57,21 @@ def test_an_empty_or_reversed_range_is_refused(end: int) -> None:
     assert refused.value.code == "empty-range"
 
 
-def _state(watermark: int | None = SEVEN + 60 * MINUTE, *, ahead: int = 0, stream: int = 10, lake: int = 10) -> StreamState:
-    next_watermark = None if watermark is None else watermark + ahead
-    return StreamState(watermark, next_watermark, {0: stream}, {0: lake})
+def _state(watermark: int | None = SEVEN + 60 * MINUTE, *, ahead: int = 0) -> StreamState:
+    return StreamState(watermark, None if watermark is None else watermark + ahead)
 
 
 WINDOW = Range(SEVEN, SEVEN + 10 * MINUTE)
 INPUTS = InputSnapshot("source", "results", {0: (0, 7), 1: (0, 3)}, "stream", "lake", {0: (5, 11)})
 
 
-def test_a_closed_window_that_the_lake_has_may_be_recomputed() -> None:
+def test_a_closed_window_may_be_recomputed() -> None:
     _check(_state())
     _check(_state(watermark=WINDOW.end_ms))
 
 
 def _check(state: StreamState) -> None:
     check_closed(VISITS_COUNTER, WINDOW, state)
-    check_lake(VISITS_COUNTER, state)
 
 
 @pytest.mark.parametrize(
@@ -93,19 +92,6 @@ def test_windows_that_the_stream_may_still_emit_are_refused_with_when_they_close
 
 def test_windows_of_a_pipeline_that_never_ran_are_refused() -> None:
     assert _refused(_state(watermark=None), "never-ran") == {"pipeline": "visits-counter"}
-
-
-@pytest.mark.parametrize(
-    ("stream", "lake", "missing"),
-    [({0: 12}, {0: 10}, [(0, 2)]), ({0: 5}, {}, [(0, 5)]), ({1: 5, 0: 4, 2: 1}, {1: 2, 0: 3, 2: 9}, [(0, 1), (1, 3)])],
-)
-def test_windows_are_refused_while_the_lake_lacks_what_the_stream_has_read(
-    stream: dict[int, int], lake: dict[int, int], missing: list[tuple[int, int]]
-) -> None:
-    params = _refused(StreamState(SEVEN + 60 * MINUTE, SEVEN + 60 * MINUTE, stream, lake), "lake-behind")
-    lacks = params["missing"]
-    assert isinstance(lacks, list)
-    assert [(one.params["partition"], one.params["count"]) for one in lacks] == missing
 
 
 def _refused(state: StreamState, code: str) -> Mapping[str, object]:
@@ -175,21 +161,33 @@ def test_a_plan_says_what_would_change_and_what_would_not() -> None:
     changes = changes_between([(key, '{"count":5}')], {key: '{"count":3}'})
     assert changes == (Change(key, '{"count":3}', '{"count":5}'),)
     asked = Range(SEVEN + MINUTE, SEVEN + 2 * MINUTE)
-    plan = ReprocessPlan("id", "visits-counter", "visits_counter", asked, WINDOW, 1, "lake", 4, 2, 11, changes, INPUTS)
+    plan = ReprocessPlan("id", "visits-counter", "visits_counter", asked, WINDOW, 1, "lake", 4, 2, 11, changes, (), INPUTS)
     words = "\n".join(explain_reprocess(plan))
     assert "2025-09-04T07:00:00.000Z  3 -> 5" in words
     assert "widened to whole windows" in words
     assert "version 4: 2 files, 11 rows" in words
     same = changes_between([(key, '{"count":5}')], {key: '{"count":5}'})
     assert "5 (unchanged)" in "\n".join(
-        explain_reprocess(ReprocessPlan("id", "p", "t", WINDOW, WINDOW, 1, "lake", 4, 2, 11, same, INPUTS))
+        explain_reprocess(ReprocessPlan("id", "p", "t", WINDOW, WINDOW, 1, "lake", 4, 2, 11, same, (), INPUTS))
     )
+
+
+def test_a_result_of_a_window_without_records_is_shown_as_what_it_is_and_never_as_no_results() -> None:
+    inside, outside = (f'{{"window_start":"2025-09-04T{hour}:00:00.000Z"}}' for hour in ("07", "08"))
+    latest = {inside: '{"count":3}', outside: '{"count":9}', "not ours": "x", '{"window_start":7}': "x"}
+    assert unexpected_between([(inside, '{"count":4}')], latest, WINDOW) == ()
+    unexpected = unexpected_between([], latest, WINDOW)
+    assert unexpected == (Unexpected(inside, '{"count":3}'),)
+    plan = ReprocessPlan("id", "p", "t", WINDOW, WINDOW, 1, "lake", 4, 0, 0, (), unexpected, INPUTS)
+    words = "\n".join(explain_reprocess(plan))
+    assert "2025-09-04T07:00:00.000Z  3 in the topic, no record in the lake" in words
+    assert "0 results" not in words
 
 
 def test_a_long_plan_shows_what_changes_and_counts_the_rest() -> None:
     results = [(f'{{"user":"{number:04}"}}', '{"count":2}') for number in range(1000)]
     latest = {key: '{"count":2}' for key, _ in results[:-1]}
-    plan = ReprocessPlan("id", "p", "t", WINDOW, WINDOW, 1, "lake", 4, 2, 11, changes_between(results, latest), INPUTS)
+    plan = ReprocessPlan("id", "p", "t", WINDOW, WINDOW, 1, "lake", 4, 2, 11, changes_between(results, latest), (), INPUTS)
     words = list(explain_reprocess(plan))
     assert "    0999  none -> 2" in words
     assert "    and 980 more: --json shows them all" in words
@@ -201,7 +199,7 @@ def test_control_characters_in_keys_and_values_are_escaped(tmp_path: Path, capsy
     changes = changes_between(
         [(json.dumps({"browser": browser}), '{"count":5}')], {json.dumps({"browser": browser}): "\x1b]0;"}
     )
-    plan = ReprocessPlan("id", "p", "t\x1b", WINDOW, WINDOW, 1, "lake", 4, 2, 11, changes, INPUTS)
+    plan = ReprocessPlan("id", "p", "t\x1b", WINDOW, WINDOW, 1, "lake", 4, 2, 11, changes, (), INPUTS)
     open_project(tmp_path).operations.record_plan("id", REPROCESS, plan)
     for options in ([], ["--json"]):
         assert run_command(["-C", str(tmp_path), "operations", "id", *options]) == 0

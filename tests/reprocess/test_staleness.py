@@ -21,7 +21,7 @@ SEEN = InputSnapshot(
 )
 RANGE = Range(0, 600_000)
 PLAN = ReprocessPlan(
-    "mine", "visits-counter", "visits_counter", RANGE, RANGE, 1, "lake", 4, 2, 11, (Change(SEVEN, "3", "5"),), SEEN
+    "mine", "visits-counter", "visits_counter", RANGE, RANGE, 1, "lake", 4, 2, 11, (Change(SEVEN, "3", "5"),), (), SEEN
 )
 
 

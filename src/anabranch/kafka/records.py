@@ -146,3 +146,19 @@ def _received(message: Message, admin: KafkaAdmin) -> Received | int:
 def latest_by_key(records: Iterable[Received]) -> dict[str, Received]:
     """The latest record of each key. A key is always in one partition, so its order is that of its offsets."""
     return {received.key_text: received for received in records if received.key is not None}
+
+
+def has_record(admin: KafkaAdmin, topic: str, partition: int, offsets: OffsetRange) -> bool:
+    """Whether any of these offsets is a record. Compaction, deletion and the marks of transactions leave offsets without one.
+
+    As Spark's source reads: also records of transactions that are open, or were aborted.
+    """
+    consumer = admin.consumer({"enable.partition.eof": "true", "isolation.level": "read_uncommitted"})
+    try:
+        consumer.assign([TopicPartition(topic, partition, offsets.earliest)])
+        while True:
+            for message in consumer.consume(1, timeout=0.5):
+                received = _received(message, admin)
+                return isinstance(received, Received) and received.offset < offsets.end
+    finally:
+        consumer.close()

@@ -23,13 +23,15 @@ from anabranch.reprocess.plan import (
     count_windows,
     hours_of,
     split_range,
+    unexpected_between,
     with_topic,
 )
 from anabranch.spark.session import Session
 from anabranch.storage.files import Format
 from anabranch.streaming.result_headers import operation_headers
 
-REPROCESS = Format("reprocess", 1, ReprocessPlan)
+# Format 1 did not look for results of windows without records.
+REPROCESS = Format("reprocess", 2, ReprocessPlan, {1: lambda fields: {"unexpected": [], **fields}})
 # Results between two acknowledgements, and so between two steps of progress.
 _GROUP = 500
 # Rows between two steps of progress: some seconds of work, beside which the 0.3 s of a further Spark job are little.
@@ -42,12 +44,18 @@ OnRecomputed = Callable[[int, int, int, int], None]
 
 
 def plan_reprocess(
-    project: Project, pipeline: Pipeline, asked: Range, wanted: Range, session: Session, progress: OnRecomputed
+    project: Project,
+    pipeline: Pipeline,
+    asked: Range,
+    wanted: Range,
+    lake_version: int,
+    session: Session,
+    progress: OnRecomputed,
 ) -> ReprocessPlan:
     assert isinstance(pipeline.sink, Topic)
     assert pipeline.window_s is not None
     admin = admin_of(project)
-    lake = files_within(project.lake, *hours_of(wanted))
+    lake = files_within(project.lake, *hours_of(wanted), lake_version)
     rows_at_most = max(_CHUNK_ROWS, _CHUNKS_OF_UNTIMED * lake.rows_without_time)
     chunks = list(split_range(wanted, pipeline.window_s, lake.rows_by_hour, rows_at_most))
     try:
@@ -56,7 +64,8 @@ def plan_reprocess(
         session.end()
     inputs = take_snapshot(project, pipeline, wanted, admin, lake.version)
     within = {partition: OffsetRange(*held) for partition, held in inputs.results.items()}
-    latest = latest_by_key(read_records(admin, pipeline.sink.name, follow=False, within=within))
+    records = latest_by_key(read_records(admin, pipeline.sink.name, follow=False, within=within))
+    latest = {key: record.value_text for key, record in records.items()}
     return ReprocessPlan(
         operation=new_operation_id("reprocess"),
         pipeline=pipeline.name,
@@ -68,7 +77,8 @@ def plan_reprocess(
         lake_version=lake.version,
         files=lake.files,
         rows=lake.rows,
-        changes=changes_between(results, {key: record.value_text for key, record in latest.items()}),
+        changes=changes_between(results, latest),
+        unexpected=unexpected_between(results, latest, wanted),
         inputs=inputs,
     )
 

@@ -18,13 +18,26 @@ def explain_reprocess(plan: ReprocessPlan) -> Iterator[str]:
         yield f"  widened to whole windows; asked for was {plan.asked.describe()}"
     yield f"  from the lake {plan.lake}, version {plan.lake_version}: {plan.files} files, {plan.rows:,} rows"
     changed = sum(change.before != change.after for change in plan.changes)
-    yield f"  to topic {plan.topic}: {_results(plan)}, {changed} of them changed"
+    sent = f"{_results(plan)}, {changed} of them changed" if plan.changes else "nothing, the lake has no usable record of them"
+    yield f"  to topic {plan.topic}: {sent}"
     changed_first = sorted(plan.changes, key=lambda change: change.before == change.after)
     for change in sorted(changed_first[:_MOST_SHOWN], key=lambda change: change.key):
         yield f"    {_short(change)}"
     if len(plan.changes) > _MOST_SHOWN:
         yield f"    and {len(plan.changes) - _MOST_SHOWN:,} more: --json shows them all"
+    yield from _unexpected(plan)
     yield "  the running query is not touched; readers that keep the latest result of each key see the new ones"
+
+
+def _unexpected(plan: ReprocessPlan) -> Iterator[str]:
+    if plan.unexpected:
+        count = len(plan.unexpected)
+        yield f"  not expected: {count:,} result{'s' if count != 1 else ''} of windows that the lake has no usable record of;"
+        yield "  the topic keeps them, nothing is sent for them"
+    for one in plan.unexpected[:_MOST_SHOWN]:
+        yield f"    {_key(one.key)}  {_count(one.value)} in the topic, no record in the lake"
+    if len(plan.unexpected) > _MOST_SHOWN:
+        yield f"    and {len(plan.unexpected) - _MOST_SHOWN:,} more: --json shows them all"
 
 
 def explain_sent(plan: ReprocessPlan, sent: int) -> Iterator[str]:
@@ -42,9 +55,13 @@ def _results(plan: ReprocessPlan) -> str:
 
 def _short(change: Change) -> str:
     before = "none" if change.before is None else _count(change.before)
-    key = ", ".join(str(part) for part in json.loads(change.key).values())
+    key = _key(change.key)
     after = _count(change.after)
     return f"{key}  {after} (unchanged)" if change.before == change.after else f"{key}  {before} -> {after}"
+
+
+def _key(key: str) -> str:
+    return ", ".join(str(part) for part in json.loads(key).values())
 
 
 def _count(value: str) -> str:

@@ -2,46 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
+from anabranch.checkpoint.checkpoint import Checkpoint
+from anabranch.checkpoint.history import newest_entry
 from anabranch.checkpoint.layout import OffsetRange
 from anabranch.checkpoint.reader import read_logs
-from anabranch.delta.lake import records_within
+from anabranch.delta.held import HeldOffsets, held_offsets, missing_offsets
+from anabranch.delta.lake import open_lake, records_within
 from anabranch.kafka.admin import KafkaAdmin
-from anabranch.kafka.records import read_records
+from anabranch.kafka.records import has_record, read_records
 from anabranch.operations.fence import check_not_fenced
 from anabranch.pipeline.catalog import LAKE
 from anabranch.pipeline.definition import Pipeline, Topic
-from anabranch.project.project import Project
-from anabranch.reprocess.plan import Range, StreamState, check_closed, check_lake, whole_windows
+from anabranch.project.project import Project, admin_of
+from anabranch.reprocess.completeness import Gap, Loss, check_complete, inside, outside
+from anabranch.reprocess.plan import Range, StreamState, check_closed, whole_windows
 from anabranch.reprocess.staleness import InputSnapshot, LaterResult
 from anabranch.streaming.result_headers import OPERATION, ORIGIN
 
+# More gaps than this are not looked at one by one: a lake with so many is not one that a stream wrote.
+_MOST_GAPS = 1000
 
-def check_range(project: Project, pipeline: Pipeline, asked: Range) -> Range:
-    """The whole windows of what was asked for; refuses what may not be recomputed now. Starts no Spark."""
+
+def check_range(project: Project, pipeline: Pipeline, asked: Range) -> tuple[Range, int]:
+    """The whole windows of what was asked for, and the version of the lake that was proven to have every record of theirs.
+
+    Refuses what may not be recomputed now. Starts no Spark.
+    """
     assert pipeline.window_s is not None
     wanted = whole_windows(asked, pipeline.window_s)
     for one in (pipeline, project.pipeline(LAKE)):
         check_not_fenced(project.checkpoint(one).storage(), f"{pipeline.name} cannot be recomputed")
     state = stream_state(project, pipeline)
     check_closed(pipeline, wanted, state)
-    check_lake(pipeline, state)
-    return wanted
+    return wanted, _check_lake(project, pipeline)
+
+
+def _check_lake(project: Project, pipeline: Pipeline) -> int:
+    """Every offset that the stream has read, from its own first one, is in the lake. The version for which that holds."""
+    lake, topic = project.lake, pipeline.source_topic
+    version = open_lake(lake).version()
+    read = _read_by(read_logs(project.checkpoint(pipeline).storage()), topic)
+    held = held_offsets(lake, topic, read, version)
+    lacking = [partition for partition, (first, end) in read.items() if _count(held, partition) < end - first]
+    gaps = [
+        Gap(partition, *gap)
+        for partition in lacking
+        for gap in missing_offsets(lake, topic, partition, *read[partition], version, _MOST_GAPS)
+    ]
+    if gaps:
+        unknown = list(outside(gaps, _own_ranges_without_loss(project, topic, version)))
+        losses = list(_losses(admin_of(project), topic, unknown))
+        check_complete(pipeline.name, LAKE.name, losses, {partition: one.end for partition, one in held.items()})
+    return version
+
+
+def _read_by(logs: Checkpoint, topic: str) -> dict[int, tuple[int, int]]:
+    """What a query has read. A partition that came later is read from its first record."""
+    begins = logs.start_of(0).get(topic, {})
+    ends = logs.end_of(logs.commits.newest).get(topic, {})
+    return {partition: (begins.get(partition, 0), end) for partition, end in sorted(ends.items())}
+
+
+def _own_ranges_without_loss(project: Project, topic: str, version: int) -> dict[int, tuple[int, int]]:
+    """What the lake's own query has read, if the table holds as many records of it as the query has counted: no loss."""
+    location = project.checkpoint(project.pipeline(LAKE))
+    logs, entry = read_logs(location.storage()), newest_entry(location)
+    own = _read_by(logs, topic)
+    if entry is None or entry.uncounted or not entry.is_exact or entry.batch != logs.commits.newest:
+        return {}
+    held = held_offsets(project.lake, topic, own, version)
+    return own if sum(one.count for one in held.values()) == entry.total_records else {}
+
+
+def _losses(admin: KafkaAdmin, topic: str, gaps: Sequence[Gap]) -> Iterator[Loss]:
+    """The gaps that Kafka has records in, and those that it no longer retains."""
+    if not gaps:
+        return
+    retained = {partition: (held.earliest, held.end) for partition, held in admin.offset_ranges(topic).items()}
+    yield from (Loss(gap, is_retained=False) for gap in outside(gaps, retained))
+    for gap in inside(gaps, retained):
+        if has_record(admin, topic, gap.partition, OffsetRange(gap.first, gap.end)):
+            yield Loss(gap, is_retained=True)
+
+
+def _count(held: Mapping[int, HeldOffsets], partition: int) -> int:
+    return held[partition].count if partition in held else 0
 
 
 def stream_state(project: Project, pipeline: Pipeline) -> StreamState:
     stream = read_logs(project.checkpoint(pipeline).storage())
-    lake = read_logs(project.checkpoint(project.pipeline(LAKE)).storage())
     committed = stream.commits.newest
     entry, commit = (None, None) if committed is None else (stream.offset_entry(committed), stream.commit_entry(committed))
-    topic = pipeline.source_topic
     return StreamState(
         watermark_ms=entry.watermark_ms if entry else None,
         next_watermark_ms=commit.next_watermark_ms if commit else None,
-        stream_read=stream.end_of(stream.commits.newest).get(topic, {}),
-        lake_read=lake.end_of(lake.commits.newest).get(topic, {}),
     )
 
 

@@ -29,10 +29,27 @@ CLOSES_NEXT_BATCH = note("closes-next-batch", "the next batch closes them: anabr
 CLOSES_WITH_EVENT = note("closes-with-event", "they close once it has read an event of {time} or later")
 LAKE_BEHIND = refusal(
     "lake-behind",
-    "the lake is behind {pipeline}: it lacks {missing:, }",
-    "anabranch run visits-lake --until-caught-up",
+    "the lake is behind {pipeline}: it lacks {missing}",
+    "anabranch run {lake} --until-caught-up",
 )
-RECORDS_OF_PARTITION = note("records-of-partition", "{count:,} records of partition {partition}")
+LAKE_INCOMPLETE = refusal(
+    "lake-incomplete",
+    "the lake does not hold all records that {pipeline} has read, recomputed results would be wrong: it lacks {missing}",
+    "{ways}",
+)
+LACKS_RETAINED = note("lacks-retained", "{count:#offset} of partition {partition}, {first} to {last}")
+LACKS_EXPIRED = note(
+    "lacks-expired", "{count:#offset} of partition {partition}, {first} to {last}, which Kafka no longer retains either"
+)
+LACKS_MORE = note("lacks-more", "{count:#offset} in {ranges:#more range}")
+WRITE_NEW_LAKE = note(
+    "write-new-lake",
+    'write a new lake from all that Kafka retains: set table = "PATH" in [pipelines.{lake}] of anabranch.toml, then'
+    " anabranch run {lake} --until-caught-up",
+)
+NOT_RECOMPUTABLE = note(
+    "not-recomputable", "without these records no window of {pipeline} can be recomputed with certainty; nothing was sent"
+)
 INPUTS_STALE = refusal(
     "inputs-stale",
     "plan {operation} is stale, nothing was sent. Since it was made: {why}",

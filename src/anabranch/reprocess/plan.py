@@ -5,8 +5,10 @@ Ranges are half-open and made of whole windows: a result of a part of a window w
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from anabranch.delta.hours import hour_of, start_of_hour_ms
 from anabranch.pipeline.definition import Pipeline, Topic
@@ -28,14 +30,12 @@ class Range:
 
 @dataclass(frozen=True)
 class StreamState:
-    """How far the stream and the lake have come: what decides whether a window may be recomputed."""
+    """How far the stream has come: what decides whether a window may be recomputed."""
 
     # Of the last committed batch, as it ran: by it windows were emitted, and the next batch drops late records by it.
     watermark_ms: int | None
     # As the next batch will run.
     next_watermark_ms: int | None
-    stream_read: Mapping[int, int]
-    lake_read: Mapping[int, int]
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,14 @@ class Change:
     key: str
     before: str | None
     after: str
+
+
+@dataclass(frozen=True)
+class Unexpected:
+    """A result that the topic holds for a window of which the lake has no usable record. It is shown, and never sent."""
+
+    key: str
+    value: str
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,7 @@ class ReprocessPlan:
     files: int
     rows: int
     changes: tuple[Change, ...]
+    unexpected: tuple[Unexpected, ...]
     inputs: InputSnapshot
 
 
@@ -109,17 +118,6 @@ def check_closed(pipeline: Pipeline, wanted: Range, state: StreamState) -> None:
         )
 
 
-def check_lake(pipeline: Pipeline, state: StreamState) -> None:
-    """Refuses while the lake lacks what the stream has read. For planning: later the version is pinned."""
-    missing = [
-        messages.RECORDS_OF_PARTITION(count=end - state.lake_read.get(partition, 0), partition=partition)
-        for partition, end in sorted(state.stream_read.items())
-        if end > state.lake_read.get(partition, 0)
-    ]
-    if missing:
-        raise messages.LAKE_BEHIND(pipeline=pipeline.name, missing=missing)
-
-
 def hours_of(wanted: Range) -> tuple[int, int]:
     """The first and the last hour of a range."""
     return hour_of(wanted.start_ms), hour_of(wanted.end_ms - 1)
@@ -153,3 +151,23 @@ def count_windows(wanted: Range, window_s: float) -> int:
 def changes_between(results: Sequence[tuple[str, str]], latest: Mapping[str, str]) -> tuple[Change, ...]:
     """Every recomputed result beside the latest one of its key, by key."""
     return tuple(Change(key, latest.get(key), value) for key, value in sorted(results))
+
+
+def unexpected_between(results: Sequence[tuple[str, str]], latest: Mapping[str, str], wanted: Range) -> tuple[Unexpected, ...]:
+    """The latest results of windows in the range that came out of no record, by key."""
+    recomputed = {key for key, _ in results}
+    return tuple(
+        Unexpected(key, value)
+        for key, value in sorted(latest.items())
+        if key not in recomputed and value and (start_ms := _window_start_ms(key)) is not None
+        if wanted.start_ms <= start_ms < wanted.end_ms
+    )
+
+
+def _window_start_ms(key: str) -> int | None:
+    """Of a result's key (streaming/results.py); None: it is not one of ours."""
+    try:
+        start = datetime.fromisoformat(json.loads(key)["window_start"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    return round(start.timestamp() * 1000) if start.tzinfo else None
