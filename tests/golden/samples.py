@@ -15,6 +15,8 @@ from anabranch.operations.log import RECEIPT
 from anabranch.operations.receipt import Check, Receipt
 from anabranch.project.project import PROJECT, ProjectMark
 from anabranch.reprocess.apply import REPROCESS
+from anabranch.reprocess.completeness import LakeProof
+from anabranch.reprocess.inspect import PROOF
 from anabranch.reprocess.plan import Change, Range, ReprocessPlan, Unexpected
 from anabranch.reprocess.staleness import InputSnapshot
 from anabranch.rewind import messages
@@ -101,6 +103,7 @@ SAMPLES: list[tuple[Format[Any], Any]] = [
     (UNDO, _UNDO),
     (REPROCESS, _REPROCESS),
     (ROWS, _ROWS),
+    (PROOF, LakeProof("table-id", 12, "visits", {0: (0, 42), 1: (3, 9)})),
 ]
 
 # What is read of the golden file of an earlier number.

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.delta.held import held_offsets, missing_offsets
+from anabranch.delta.held import held_offsets, may_have_lost_rows, missing_offsets
 from anabranch.errors import Refused
-from anabranch.reprocess.completeness import Gap, Loss, check_complete, inside, outside
+from anabranch.reprocess.completeness import Gap, Loss, check_complete, inside, outside, still_to_prove
 
 ranges = st.dictionaries(st.integers(0, 2), st.tuples(st.integers(0, 20), st.integers(0, 20)))
 gaps = st.lists(
@@ -64,6 +64,17 @@ def test_many_losses_are_counted_and_some_are_named() -> None:
     check_complete("visits-counter", "visits-lake", [], {})
 
 
+@given(ranges, ranges)
+def test_what_was_proven_need_not_be_proven_again(read: dict[int, tuple[int, int]], proven: dict[int, tuple[int, int]]) -> None:
+    read, proven = ({p: (a, max(a, b)) for p, (a, b) in one.items()} for one in (read, proven))
+    wanted = still_to_prove(read, proven)
+    for partition, (first, end) in read.items():
+        covered = set(range(*proven.get(partition, (0, 0)))) | set(range(*wanted.get(partition, (0, 0))))
+        assert set(range(first, end)) <= covered
+        assert set(range(*wanted.get(partition, (0, 0)))) <= set(range(first, end))
+    assert still_to_prove(read, read) == {}
+
+
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
     """Partition 0 has 3, 4, 7 (twice) and 9, partition 1 has 0."""
@@ -92,3 +103,16 @@ def test_the_gaps_of_a_table_are_found_at_both_ends_and_in_between(lake: Path) -
     assert missing_offsets(lake, "it's", 0, 0, 12, 0, 2) == [(0, 3), (5, 7)]
     assert missing_offsets(lake, "it's", 0, 3, 5, 0, 100) == []
     assert missing_offsets(lake, "it's", 2, 0, 5, 0, 100) == [(0, 5)]
+
+
+def test_only_a_commit_that_deletes_rows_or_is_gone_makes_a_proof_worthless(lake: Path) -> None:
+    row = DeltaTable(lake).to_pyarrow_table().slice(0, 1)
+    write_deltalake(lake, row, mode="append")
+    DeltaTable(lake).optimize.compact()
+    assert not may_have_lost_rows(lake, 0, 2)
+    DeltaTable(lake).delete('"offset" = 9')
+    assert may_have_lost_rows(lake, 0, 3)
+    assert not may_have_lost_rows(lake, 3, 3)
+    (lake / "_delta_log" / f"{1:020}.json").unlink()
+    assert may_have_lost_rows(lake, 0, 2)
+    assert not may_have_lost_rows(lake, 1, 2)

@@ -27,6 +27,10 @@ _PLACES = {
     "rewind": ((_PLAN, _JOURNAL), "The plan of a rewind; as a journal, of the one under way."),
     "undo": ((_PLAN, _JOURNAL), "The plan of an undo; as a journal, of the one under way."),
     "reprocess": ((_PLAN,), "The plan of a reprocess."),
+    "lake-proof": (
+        (".anabranch/lake-proof.json",),
+        "For which offsets the lake was proven complete: a reprocess proves only what came since. Without it, it proves all.",
+    ),
     "receipt": ((".anabranch/operations/ID/receipt.json",), "How an operation ended. Without it, it is not finished."),
     "written-rows": (
         (),
@@ -42,6 +46,7 @@ _OTHERS = [
     (f"{_CHECKPOINT}/_rewind/ID/", "What a rewind set aside, under its relative path, with its closed journal and fence."),
     ("CHECKPOINT/_rewind/lock", "In a foreign checkpoint: the lock of an operation, instead of a lease."),
     (".anabranch/from-0.1.0/", "The originals of files that were migrated."),
+    (".anabranch/set-aside/", "Checkpoints that were set aside by the command that a refusal printed."),
     (".anabranch/lake/visits/", "The Delta table of `visits-lake`."),
     (".anabranch/logs/", "Spark's log, one file for each run, reprocess and `checkpoint --state`."),
     (".anabranch/broker/", "Data, configuration and logs of the embedded broker."),
@@ -57,7 +62,7 @@ An unknown format number, kind or field is refused with the code `format-newer`;
 Nothing is defaulted, and a file that cannot be read is not overwritten.
 [upgrading.md](../operating/upgrading.md) describes what happens between versions.
 
-`SINK` is `console`, `topic-NAME` or `table-PATH`, with dashes for the slashes of the path.
+`SINK` is `console`, `topic-NAME` or `table-PATH`, with dashes for the slashes of the path, and then with a short hash of it.
 `ID` is the id of an operation.
 """
 

@@ -5,6 +5,7 @@ A count is made over the offsets alone: deltalake reads only that column, and sk
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -96,6 +97,20 @@ def missing_offsets(
         """,
     )
     return [(row["first"], row["end"]) for row in rows]
+
+
+def may_have_lost_rows(path: str | Path, since: int, until: int) -> bool:
+    """Whether rows may have been deleted between two versions. By the log's own commits; one that is gone may have done so."""
+    return any(_removes_rows(Path(path) / "_delta_log" / f"{version:020}.json") for version in range(since + 1, until + 1))
+
+
+def _removes_rows(commit: Path) -> bool:
+    try:
+        lines = commit.read_text(encoding="utf-8").splitlines()
+        # A compaction removes files too, and changes no data.
+        return any(json.loads(line).get("remove", {}).get("dataChange", False) for line in lines if '"remove"' in line)
+    except (FileNotFoundError, ValueError, AttributeError):
+        return True
 
 
 def _within(partition: int, offsets: tuple[int, int | None]) -> str:

@@ -42,6 +42,27 @@ class Loss:
     is_retained: bool
 
 
+@dataclass(frozen=True)
+class LakeProof:
+    """For which offsets of a topic a version of the lake was proven complete: only what came since must be proven again."""
+
+    table_id: str
+    version: int
+    topic: str
+    complete: Ranges
+
+
+def still_to_prove(read: Ranges, proven: Ranges) -> dict[int, tuple[int, int]]:
+    """Of each partition what lies behind what was proven; all of it where that began later."""
+    found = {}
+    for partition, (first, end) in read.items():
+        begun, until = proven.get(partition, (first, first))
+        begin = until if begun <= first <= until else first
+        if begin < end:
+            found[partition] = (begin, end)
+    return found
+
+
 def outside(gaps: Iterable[Gap], ranges: Ranges) -> Iterator[Gap]:
     """What of the gaps is not in the ranges."""
     for gap in gaps:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.history import newest_entry
 from anabranch.checkpoint.layout import OffsetRange
 from anabranch.checkpoint.reader import read_logs
-from anabranch.delta.held import HeldOffsets, held_offsets, missing_offsets
+from anabranch.delta.held import held_offsets, may_have_lost_rows, missing_offsets
 from anabranch.delta.lake import open_lake, records_within
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.records import has_record, read_records
@@ -17,11 +18,13 @@ from anabranch.operations.fence import check_not_fenced
 from anabranch.pipeline.catalog import LAKE
 from anabranch.pipeline.definition import Pipeline, Topic
 from anabranch.project.project import Project, admin_of
-from anabranch.reprocess.completeness import Gap, Loss, check_complete, inside, outside
+from anabranch.reprocess.completeness import Gap, LakeProof, Loss, check_complete, inside, outside, still_to_prove
 from anabranch.reprocess.plan import Range, StreamState, check_closed, whole_windows
 from anabranch.reprocess.staleness import InputSnapshot, LaterResult
+from anabranch.storage.files import Format
 from anabranch.streaming.result_headers import OPERATION, ORIGIN
 
+PROOF = Format("lake-proof", 1, LakeProof)
 # More gaps than this are not looked at one by one: a lake with so many is not one that a stream wrote.
 _MOST_GAPS = 1000
 
@@ -42,21 +45,32 @@ def check_range(project: Project, pipeline: Pipeline, asked: Range) -> tuple[Ran
 
 def _check_lake(project: Project, pipeline: Pipeline) -> int:
     """Every offset that the stream has read, from its own first one, is in the lake. The version for which that holds."""
-    lake, topic = project.lake, pipeline.source_topic
-    version = open_lake(lake).version()
+    lake, topic, proof_file = project.lake, pipeline.source_topic, project.home / "lake-proof.json"
+    table = open_lake(lake)
+    table_id, version = str(table.metadata().id), table.version()
     read = _read_by(read_logs(project.checkpoint(pipeline).storage()), topic)
-    held = held_offsets(lake, topic, read, version)
-    lacking = [partition for partition, (first, end) in read.items() if _count(held, partition) < end - first]
+    wanted = still_to_prove(read, _proven(proof_file, lake, table_id, topic, version))
+    held = held_offsets(lake, topic, wanted, version)
     gaps = [
         Gap(partition, *gap)
-        for partition in lacking
-        for gap in missing_offsets(lake, topic, partition, *read[partition], version, _MOST_GAPS)
+        for partition, (first, end) in wanted.items()
+        if (held[partition].count if partition in held else 0) < end - first
+        for gap in missing_offsets(lake, topic, partition, first, end, version, _MOST_GAPS)
     ]
     if gaps:
         unknown = list(outside(gaps, _own_ranges_without_loss(project, topic, version)))
         losses = list(_losses(admin_of(project), topic, unknown))
         check_complete(pipeline.name, LAKE.name, losses, {partition: one.end for partition, one in held.items()})
+    PROOF.write(proof_file, LakeProof(table_id, version, topic, read))
     return version
+
+
+def _proven(file: Path, lake: Path, table_id: str, topic: str, version: int) -> Mapping[int, tuple[int, int]]:
+    """What an earlier look has proven, if nothing was deleted from the lake since."""
+    proof = PROOF.read(file)
+    if proof is None or (proof.table_id, proof.topic) != (table_id, topic) or proof.version > version:
+        return {}
+    return {} if may_have_lost_rows(lake, proof.version, version) else proof.complete
 
 
 def _read_by(logs: Checkpoint, topic: str) -> dict[int, tuple[int, int]]:
@@ -86,10 +100,6 @@ def _losses(admin: KafkaAdmin, topic: str, gaps: Sequence[Gap]) -> Iterator[Loss
     for gap in inside(gaps, retained):
         if has_record(admin, topic, gap.partition, OffsetRange(gap.first, gap.end)):
             yield Loss(gap, is_retained=True)
-
-
-def _count(held: Mapping[int, HeldOffsets], partition: int) -> int:
-    return held[partition].count if partition in held else 0
 
 
 def stream_state(project: Project, pipeline: Pipeline) -> StreamState:
