@@ -123,6 +123,7 @@ def transactional(kafka: dict[str, str], source: str, tmp_path_factory: pytest.T
         producer.begin_transaction()
         for visit in _visits(*times):
             producer.produce(source, visit.encode())
+        producer.flush()
         (producer.commit_transaction if is_kept else producer.abort_transaction)(PATIENCE_S)
     project = Project(tmp_path_factory.mktemp("transactional"))
     _configure(project, kafka["bootstrap.servers"], source)
@@ -150,9 +151,11 @@ def _lake(project: Project) -> Path:
     return project.directory / ".anabranch" / "lake" / "visits"
 
 
-def _forget_history(project: Project) -> None:
+def _forget(project: Project) -> None:
+    """What the lake's query has counted, and what was proven already."""
     (history,) = (project.directory / ".anabranch" / "checkpoints" / "visits-lake").glob("*.history.jsonl")
     history.unlink()
+    (project.directory / ".anabranch" / "lake-proof.json").unlink()
 
 
 def test_marks_of_transactions_are_no_loss_and_a_row_that_is_gone_is(holes: Project) -> None:
@@ -160,7 +163,7 @@ def test_marks_of_transactions_are_no_loss_and_a_row_that_is_gone_is(holes: Proj
     assert held == [0, 1, 3, 5, 6]
     assert _missing(holes) == []
     # Without the lake's own count Kafka tells the same.
-    _forget_history(holes)
+    _forget(holes)
     assert _missing(holes) == []
     DeltaTable(_lake(holes)).delete('"offset" = 1')
     assert _missing(holes) == [(1, 2)]
@@ -173,7 +176,7 @@ def test_a_row_that_is_gone_is_found_by_the_count_and_what_kafka_no_longer_retai
     assert _missing(holes) == []
     forgetful = Project(holes.directory.with_name("forgetful"))
     shutil.copytree(holes.directory, forgetful.directory)
-    _forget_history(forgetful)
+    _forget(forgetful)
     assert _missing(forgetful) == [(2, 2), (4, 4)]
     DeltaTable(_lake(holes)).delete('"offset" = 1')
     assert _missing(holes) == [(1, 2), (4, 4)]
