@@ -9,10 +9,11 @@ from anabranch.checkpoint.baseline import Baseline, code_fingerprint, read_basel
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.reader import read_logs
 from anabranch.checkpoint.restartable import not_retained
-from anabranch.errors import Reason
+from anabranch.errors import AnabranchError, Reason
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.operations.fence import check_not_fenced
 from anabranch.pipeline.definition import Pipeline
+from anabranch.project.project import Project
 from anabranch.storage.files import CheckpointLocation
 from anabranch.streaming import messages
 from anabranch.streaming.sinks.base import Start
@@ -71,3 +72,17 @@ def _where(pipeline: Pipeline, checkpoint: Checkpoint, start: Start) -> Reason:
     if newest in checkpoint.commits:
         return messages.RESUMES(pipeline=pipeline.name, batch=newest)
     return messages.REPEATS_BATCH(pipeline=pipeline.name, batch=newest)
+
+
+# STUB of branch `status`, for the merge: the judge of the branch that has this function replaces it.
+def why_not_startable(
+    project: Project, pipeline: Pipeline, location: CheckpointLocation, admin: KafkaAdmin | None
+) -> list[AnabranchError]:
+    """The refusals that a run would end with. Without Kafka, those that need none."""
+    del project, admin
+    try:
+        check_not_fenced(location.storage(), f"{pipeline.name} cannot start")
+        read_baseline(location)
+    except AnabranchError as error:
+        return [error]
+    return []
