@@ -25,8 +25,10 @@ def history(
     from anabranch.cli.history_view import write_history
     from anabranch.streaming.batch_list import batch_list_of, parse_period_s
 
-    period_s = parse_period_s(last)
-    found = batch_list_of(cli_of(context).project(), pipeline, to, period_s)
+    cli, period_s = cli_of(context), parse_period_s(last)
+    project = cli.project()
+    with cli.busy(f"Reading the history of {pipeline}"):
+        found = batch_list_of(project, pipeline, to, period_s)
     if as_json:
         write_json(found.as_json())
     else:

@@ -71,8 +71,12 @@ def cut(text: str, width: int, ellipsis: str = "…", *, keeps_end: bool = False
     if len(text) <= width:
         return text
     kept = max(0, width - len(ellipsis))
-    tail = kept // 2 if keeps_end else 0
-    return f"{text[: kept - tail]}{ellipsis}{text[len(text) - tail :]}"[:width]
+    if keeps_end:
+        tail = kept // 2
+        return f"{text[: kept - tail]}{ellipsis}{text[len(text) - tail :]}"[:width]
+    # Behind a word, where there are several: half of a time would be read as another.
+    words, _, part = text[:kept].rpartition(" ")
+    return f"{words if words and part else text[:kept].rstrip()}{ellipsis}"[:width]
 
 
 def _blocks(titles: Sequence[str], rows: Sequence[Sequence[str]], width: int, ellipsis: str) -> Laid:
