@@ -173,7 +173,9 @@ def test_a_period_has_its_operations_and_the_batches_whose_lines_were_lost() -> 
 
 
 def test_a_jump_names_its_size_and_the_record_that_made_it() -> None:
-    jump = WatermarkJump(3, "2025-09-04T07:00:00Z", "2025-09-05T08:00:00Z", NewestEvent("2025-09-05T08:20:00Z", "visits", 0, 24))
+    jump = WatermarkJump(
+        3, "2025-09-04T07:00:00Z", "2025-09-05T08:00:00Z", NewestEvent("2025-09-05T08:20:00Z", "visits", 0, 24)
+    )
     said = describe_jump(jump)
     assert (said.params["size"], said.params["record"]) == ("1d1h", "visits:0:24")
     assert describe_jump(replace(jump, before="?", moved_by=None)).params["size"] == "?"

@@ -45,6 +45,8 @@ class MadeProject:
     directory: Path
 
     def location(self, name: str, to: str | None = None) -> CheckpointLocation:
+        # With its mark: a project without one may be of 0.1.0.
+        (self.directory / ".anabranch").mkdir(exist_ok=True)
         project = open_project(self.directory)
         return project.checkpoint(project.sent_to(project.pipeline(find_pipeline(PIPELINES, name)), to))
 

@@ -81,10 +81,12 @@ def cut(text: str, width: int, ellipsis: str = "…", *, keeps_end: bool = False
 
 def _blocks(titles: Sequence[str], rows: Sequence[Sequence[str]], width: int, ellipsis: str) -> Laid:
     label = max(map(len, titles[1:]), default=0)
+    room = width - len(_INDENT) - label - len(_GAP)
     blocks = []
     for name, *cells in rows:
-        below = [f"{_INDENT}{title.ljust(label)}{_GAP}{cell}" for title, cell in zip(titles[1:], cells, strict=True)]
-        blocks.append([cut(name, width, ellipsis, keeps_end=True), *(cut(line, width, ellipsis) for line in below)])
+        below = zip(titles[1:], cells, strict=True)
+        lines = [f"{_INDENT}{title.ljust(label)}{_GAP}{cut(cell, room, ellipsis)}" for title, cell in below]
+        blocks.append([cut(name, width, ellipsis, keeps_end=True), *lines])
     return Laid([], blocks)
 
 
