@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from anabranch.checkpoint.figures import (
     counting,
-    describe_jump,
     figures_of,
     judge_history,
+    jump_of,
     lost_behind,
     moment_s,
     period_since,
@@ -176,9 +176,9 @@ def test_a_jump_names_its_size_and_the_record_that_made_it() -> None:
     jump = WatermarkJump(
         3, "2025-09-04T07:00:00Z", "2025-09-05T08:00:00Z", NewestEvent("2025-09-05T08:20:00Z", "visits", 0, 24)
     )
-    said = describe_jump(jump)
+    said = jump_of(jump).describe()
     assert (said.params["size"], said.params["record"]) == ("1d1h", "visits:0:24")
-    assert describe_jump(replace(jump, before="?", moved_by=None)).params["size"] == "?"
+    assert jump_of(replace(jump, before="?", moved_by=None)).describe().params["size"] == "?"
 
 
 def test_a_moment_that_no_calendar_has_is_not_known() -> None:

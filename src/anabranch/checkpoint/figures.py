@@ -35,7 +35,7 @@ class Figures:
     # Whether they are exact, but for the batches that were not counted.
     exact: bool | None
     # The newest.
-    jump: WatermarkJump | None
+    jump: Jump | None
 
 
 UNKNOWN = Figures(None, None, None, None, None, None, None)
@@ -50,7 +50,7 @@ def figures_of(entry: HistoryEntry, *, drops_late: bool, lost: int = 0) -> Figur
         uncounted_batches=entry.uncounted + lost,
         late_from=entry.late_from,
         exact=entry.is_exact,
-        jump=entry.jump,
+        jump=jump_of(entry.jump) if entry.jump else None,
     )
 
 
@@ -154,18 +154,31 @@ def moment_s(text: str) -> float | None:
         return None
 
 
-def jump_size_s(jump: WatermarkJump) -> float | None:
+@dataclass(frozen=True)
+class Jump:
+    """A jump of the watermark, as it is shown."""
+
+    batch: int
+    before: str
+    after: str
+    size_s: float | None
+    # TOPIC:PARTITION:OFFSET of the record that made it. None: not known.
+    record: str | None
+    event_time: str | None
+
+    def describe(self) -> Reason:
+        return messages.WATERMARK_MOVED(
+            batch=self.batch,
+            size="?" if self.size_s is None else format_duration(self.size_s),
+            before=self.before,
+            after=self.after,
+            record=self.record or "a record that is not known",
+            at=self.event_time or "?",
+        )
+
+
+def jump_of(jump: WatermarkJump) -> Jump:
     before_s, after_s = moment_s(jump.before), moment_s(jump.after)
-    return None if before_s is None or after_s is None else after_s - before_s
-
-
-def describe_jump(jump: WatermarkJump) -> Reason:
-    size_s, moved_by = jump_size_s(jump), jump.moved_by
-    return messages.WATERMARK_MOVED(
-        batch=jump.batch,
-        size="?" if size_s is None else format_duration(size_s),
-        before=jump.before,
-        after=jump.after,
-        record=moved_by.record if moved_by else "a record that is not known",
-        at=moved_by.at if moved_by else "?",
-    )
+    size_s = None if before_s is None or after_s is None else after_s - before_s
+    record, event_time = (jump.moved_by.record, jump.moved_by.at) if jump.moved_by else (None, None)
+    return Jump(jump.batch, jump.before, jump.after, size_s, record, event_time)

@@ -6,12 +6,11 @@ from dataclasses import asdict, dataclass
 from time import time
 from typing import Any
 
-from anabranch.checkpoint.figures import counting, describe_jump, judge_history, lost_behind, moment_s, period_since
+from anabranch.checkpoint.figures import Jump, counting, judge_history, jump_of, lost_behind, moment_s, period_since
 from anabranch.checkpoint.history import (
     EMPTY,
     BatchRecord,
     HistoryEntry,
-    WatermarkJump,
     lines_newest_first,
     newest_entry,
     newest_first,
@@ -35,7 +34,7 @@ class Ran:
 
     record: BatchRecord
     # If it moved the watermark further than usual.
-    jump: WatermarkJump | None
+    jump: Jump | None
 
     def as_json(self) -> dict[str, Any]:
         return {"kind": "batch", **asdict(self.record), "jump": asdict(self.jump) if self.jump else None}
@@ -107,7 +106,7 @@ class BatchList:
 
     @property
     def jumps(self) -> list[Reason]:
-        return [describe_jump(line.jump) for line in self.lines if isinstance(line, Ran) and line.jump is not None]
+        return [line.jump.describe() for line in self.lines if isinstance(line, Ran) and line.jump is not None]
 
 
 def parse_period_s(last: str) -> float:
@@ -179,7 +178,7 @@ def _newest_batch(location: CheckpointLocation) -> BatchRecord | None:
 
 def _line(entry: HistoryEntry) -> Line:
     if entry.ran is not None:
-        return Ran(entry.ran, entry.jump if entry.jump is not None and entry.jump.batch == entry.batch else None)
+        return Ran(entry.ran, jump_of(entry.jump) if entry.jump is not None and entry.jump.batch == entry.batch else None)
     operation = entry.operation or ""
     at_s = _begun_s(operation)
     return Operated(operation, None if at_s is None else iso_utc(round(at_s * 1000)), entry.undoes, entry.batch + 1)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from time import time
 from typing import Any
 
-from anabranch.checkpoint.figures import describe_jump, jump_size_s, moment_s, rows_per_s
+from anabranch.checkpoint.figures import Jump, moment_s, rows_per_s
 from anabranch.checkpoint.history import newest_first
 from anabranch.checkpoint.layout import OffsetRange
 from anabranch.checkpoint.messages import FIGURES_LOST, LATE_COUNTED_FROM
@@ -26,17 +26,6 @@ from anabranch.text.format import format_duration, instant
 
 # How long Kafka may take to send the first unread records: a status is looked at, and asked for again.
 _UNREAD_TIMEOUT_S = 1.5
-
-
-@dataclass(frozen=True)
-class Jump:
-    batch: int
-    before: str
-    after: str
-    size_s: float | None
-    # TOPIC:PARTITION:OFFSET. None: not known.
-    record: str | None
-    event_time: str | None
 
 
 @dataclass(frozen=True)
@@ -170,7 +159,7 @@ def _status(one: Observed, ranges: Ranges, waiting: Mapping[Place, int | None], 
         uncounted_batches=figures.uncounted_batches,
         late_from=figures.late_from,
         exact=figures.exact,
-        jump=_jump(one),
+        jump=figures.jump,
         checkpoint=str(one.location),
         trouble="; ".join(reason.text for reason in (*one.unreadable, *([one.misfit] if one.misfit else []))) or None,
         refusals=one.refusals,
@@ -204,15 +193,6 @@ def _rows_per_s(one: Observed, now_s: float) -> float | None:
     return None if found is None else round(found, 1)
 
 
-def _jump(one: Observed) -> Jump | None:
-    jump = one.figures.jump
-    if jump is None:
-        return None
-    moved_by = jump.moved_by
-    record, event_time = (moved_by.record, moved_by.at) if moved_by else (None, None)
-    return Jump(jump.batch, jump.before, jump.after, jump_size_s(jump), record, event_time)
-
-
 def _notes(one: Observed, age_s: float | None) -> Iterator[Reason]:
     if one.misfit is not None:
         yield one.misfit
@@ -226,7 +206,7 @@ def _notes(one: Observed, age_s: float | None) -> Iterator[Reason]:
     if figures.late is not None and figures.late_from:
         yield LATE_COUNTED_FROM(batch=figures.late_from)
     if figures.jump is not None:
-        yield describe_jump(figures.jump)
+        yield figures.jump.describe()
 
 
 def _lag(one: Observed, ranges: Ranges) -> dict[int, int] | None:
