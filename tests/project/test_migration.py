@@ -43,6 +43,13 @@ def said(project: Project, *command: str) -> Any:
     return json.loads(project.ok(*command, "--json"))
 
 
+def status_of(project: Project, code: int = 4) -> dict[str, Any]:
+    """By default that of a project with an unfinished operation."""
+    done = project("status", "--all", "--json")
+    assert done.returncode == code, done.stderr
+    return {one["name"]: one for one in json.loads(done.stdout)["pipelines"]}
+
+
 def tree(directory: Path) -> dict[str, bytes]:
     files = (path for path in directory.rglob("*") if path.is_file() and "_rewind" not in path.parts)
     return {str(path.relative_to(directory)): path.read_bytes() for path in files}
@@ -68,15 +75,18 @@ def test_operations_and_totals_are_as_they_were(project: Project, then: dict[str
     assert {one["id"]: (one["receipt"] or {}).get("outcome") for one in now} == states
     for operation in states:
         assert operation in project.ok("operations", operation) or "Reprocess" in project.ok("operations", operation)
-    for before, after in zip(then["status"]["pipelines"], said(project, "status")["pipelines"], strict=True):
+    status = status_of(project)
+    assert list(status) == [one["name"] for one in then["status"]["pipelines"]]
+    for before in then["status"]["pipelines"]:
+        after = status[before["name"]]
         assert (after["records"], after["problems"]) == (before["records"], before["problems"]), before["name"]
         assert after["operation"] == before["operation"]
 
 
 def test_the_unfinished_rewind_is_resumed(project: Project) -> None:
-    status = {one["name"]: one for one in said(project, "status")["pipelines"]}
-    assert status["visits-counter"]["operation"] == UNFINISHED
-    assert status["visits-counter"]["lag"] is None
+    counter = status_of(project)["visits-counter"]
+    assert (counter["operation"], counter["lag"], counter["state"]) == (UNFINISHED, None, "blocked")
+    assert f"anabranch resume {UNFINISHED}" in str(counter["refusals"][0]["remedies"])
     done = project("resume", UNFINISHED, "--yes")
     assert done.returncode == 0, done.stderr
     checkpoint = said(project, "checkpoint", "visits-counter")
@@ -86,14 +96,14 @@ def test_the_unfinished_rewind_is_resumed(project: Project) -> None:
 
 def test_the_unfinished_rewind_is_rolled_back_to_the_byte(project: Project) -> None:
     checkpoint = next((HOME / ".anabranch" / "checkpoints" / "visits-counter").glob("topic-*/metadata")).parent
-    records = {one["name"]: one["records"] for one in said(project, "status")["pipelines"]}
+    records = {name: one["records"] for name, one in status_of(project).items()}
     project.ok("undo", UNFINISHED, "--yes")
     after = tree(checkpoint)
     assert "offsets/11" in after
     assert "offsets/12" not in after
     found = said(project, "checkpoint", "visits-counter")
     assert (found["newest_batch"], found["findings"]) == (11, [])
-    assert {one["name"]: one["records"] for one in said(project, "status")["pipelines"]} == records
+    assert {name: one["records"] for name, one in status_of(project, 0).items()} == records
 
 
 def test_a_project_of_a_newer_version_is_refused_and_left_alone(project: Project) -> None:

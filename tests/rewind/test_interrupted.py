@@ -69,7 +69,8 @@ def test_a_checkpoint_behind_a_fence_is_neither_read_nor_recomputed(pipeline: st
     for command in (["reprocess", "visits-counter", *window], ["checkpoint", pipeline, "--state"]):
         code, said = desk(*command)
         assert (code, ": op is not finished" in said, "anabranch resume op" in said) == (3, True, True)
-    assert "stopped, op not finished" in desk("status")[1]
+    code, said = desk("status")
+    assert (code, "op is not finished" in said, "-> anabranch resume op" in said) == (4, True, True)
 
 
 def test_what_was_set_aside_and_is_gone_cannot_be_undone_and_no_fence_is_raised(desk: Desk) -> None:
@@ -139,7 +140,8 @@ def test_a_fence_without_a_journal_is_named_and_no_operation_is_invented(desk: D
     write_tree(draw() | {"offsets/9": f"{FENCE}\n"}, project.checkpoint(counter).path)
     code, said = desk("checkpoint", "visits-counter", "--state")
     assert (code, "[fence-without-journal]" in said, "resume an operation" in said) == (3, True, False)
-    assert "an operation without a journal" in desk("status")[1]
+    code, said = desk("status")
+    assert (code, "an operation without a journal" in said, "[fence-without-journal]" in said) == (4, True, True)
 
 
 @pytest.mark.parametrize("after", [2, 10])

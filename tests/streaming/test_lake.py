@@ -63,6 +63,6 @@ def test_results_are_sent_to_a_table_and_events_of_the_future_pass_where_that_is
     project.ok("run", "visits-counter", "--to", "table:counts", "--until-caught-up", "--future-tolerance", "5000d")
     rows = DeltaTable(project.directory / "counts").to_pyarrow_table().to_pylist()
     assert [(row["window"]["start"].isoformat(), row["count"]) for row in rows] == [("2025-09-04T07:00:00+00:00", 2)]
-    status = {(one["name"], one["sink"]): one for one in json.loads(project.ok("status", "--json"))["pipelines"]}
+    status = {(one["name"], one["sink"]): one for one in json.loads(project.ok("status", "--all", "--json"))["pipelines"]}
     assert status["visits-counter", "table-counts"]["records"] == 6
     assert status["visits-counter", "topic-visits_counter"]["last_batch"] is None

@@ -40,7 +40,7 @@ def test_one_event_from_the_future_loses_no_good_one(project: Project, topic: st
     project.ok("produce", topic, "--partition", "0", text=_visits("2025-09-04T07:01", "2025-09-04T07:12"))
     project.ok("run", "visits-windows", "--until-caught-up", "--to", f"topic:{results}")
     assert _counts(project, results) == {"07:00": 2, "07:10": 1}
-    status = {(one["name"], one["sink"]): one for one in json.loads(project.ok("status", "--json"))["pipelines"]}
+    status = {(one["name"], one["sink"]): one for one in json.loads(project.ok("status", "--all", "--json"))["pipelines"]}
     assert status["visits-windows", f"topic-{results}"]["problems"] == 1
     # Each sink has a checkpoint of its own: the console's never ran.
     assert status["visits-windows", "console"]["last_batch"] is None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from anabranch.checkpoint.figures import Jump
 from anabranch.checkpoint.report import BatchView, OperatorView
 from anabranch.delta.lake import LakeState, Problem
 from anabranch.project.doctor import CheckResult
+from anabranch.streaming.batch_list import BatchList, Operated, Totals
 from anabranch.streaming.status import PipelineStatus
 from tools.reference.dataclass_tables import fields_table
 
@@ -45,6 +47,7 @@ Match on `code` and `params`; the words may change.
 | `consume` | of each record: `topic`, `partition`, `offset`, `timestamp`, `key`, `value`, `headers` |
 | `doctor` | a list of check results; see below |
 | `generate` | `acknowledged`, `by_kind`, `seconds`, `records_per_second`, `first_event_time`, `last_event_time` |
+| `history` | see below |
 | `lake` | see below |
 | `operations` | a list of `id`, `kind`, `state`, `plan`, `receipt`; with an id, that one |
 | `pipelines` | a list of pipelines, as this project's settings have them |
@@ -60,6 +63,19 @@ def json_page() -> str:
 ## status: a pipeline
 
 {fields_table(PipelineStatus)}
+A jump:
+
+{fields_table(Jump)}
+## history
+
+{fields_table(BatchList)}
+A line of kind `batch` has the fields of [a batch](formats.md#batch-history), and `jump` if it moved the watermark far.
+One of kind `operation`:
+
+{fields_table(Operated)}
+The totals:
+
+{fields_table(Totals)}
 ## checkpoint
 
 A batch has the fields below; a source has `kind`, `start`, `end` and `rows`.

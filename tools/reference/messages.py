@@ -57,6 +57,7 @@ def exit_codes_page() -> str:
         (str(Failed.exit_code), "failed", "Something outside failed: no broker, no disk space, no answer."),
         (str(Misused.exit_code), "usage or settings", "The command or a setting is wrong."),
         (str(Refused.exit_code), "refused", "It would do harm, or you declined. Nothing was changed."),
+        ("4", "findings", "`anabranch status`: a pipeline cannot start, or a file of ours cannot be read. Nothing failed."),
         ("130", "interrupted", "Ctrl-C at a prompt or outside of a run; a second Ctrl-C in a run."),
     ]
     return f"""\

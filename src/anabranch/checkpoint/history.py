@@ -118,6 +118,11 @@ def newest_first(location: CheckpointLocation) -> Iterator[HistoryEntry]:
     return _newest_first(location.history)
 
 
+def lines_newest_first(location: CheckpointLocation) -> Iterator[HistoryEntry | None]:
+    """None: a line that a crash has torn."""
+    return _lines_newest_first(location.history)
+
+
 def append_batch(location: CheckpointLocation, record: BatchRecord, jump: WatermarkJump | None = None) -> HistoryEntry:
     before = entry_below(_newest_first(location.history), record.batch)
     entry = entry_after(before, record, jump)
@@ -209,6 +214,10 @@ def _upgrade_head(path: Path) -> None:
 
 def _newest_first(path: Path) -> Iterator[HistoryEntry]:
     """A line that a crash cut off is skipped; one with unknown fields is refused."""
+    return (entry for entry in _lines_newest_first(path) if entry is not None)
+
+
+def _lines_newest_first(path: Path) -> Iterator[HistoryEntry | None]:
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -219,9 +228,9 @@ def _newest_first(path: Path) -> Iterator[HistoryEntry]:
             return
         check_head(parse(head.decode("utf-8", errors="replace"), str(path)), HISTORY, str(path))
         for line in _lines_backward(file, len(head)):
-            if (found := _whole(line)) is not None:
-                number = HISTORY.number if "total_late" in found else 1
-                yield HISTORY.from_json({**HISTORY.head, "format": number, **found}, str(path))
+            found = _whole(line)
+            number = HISTORY.number if found and "total_late" in found else 1
+            yield None if found is None else HISTORY.from_json({**HISTORY.head, "format": number, **found}, str(path))
 
 
 def _whole(line: bytes) -> dict[str, object] | None:

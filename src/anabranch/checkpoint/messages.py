@@ -207,3 +207,18 @@ OTHER_TOLERANCE = note("other-tolerance", "future_tolerance is {now} from here o
 SKIPS_MORE = note("skips-more", "it leaves out {records:, } from here on")
 SKIPS_LESS = note("skips-less", "it no longer leaves out {records:, }")
 CODE_CHANGED = note("code-changed", "its code has changed since it ran last: it computes from batch {batch} on")
+
+# What a history cannot tell.
+HISTORY_MISSING = note(
+    "history-missing", "its history {path} is missing or torn: what batches 0 to {newest} have read is not known"
+)
+HISTORY_AHEAD = note(
+    "history-ahead",
+    "its history {path} is of another timeline, it ends with batch {batch} and the checkpoint with {newest}:"
+    " its figures do not count",
+)
+FIGURES_LOST = note("figures-lost", "the figures of {batches:#batch/batches} were lost: with + is at least that")
+LATE_COUNTED_FROM = note("late-counted-from", "late records are counted from batch {batch} on")
+WATERMARK_MOVED = note(
+    "watermark-moved", "batch {batch} moved the watermark by {size}, from {before} to {after}: {record} has event time {at}"
+)

@@ -19,6 +19,7 @@ from anabranch.cli.consume import consume
 from anabranch.cli.demo.story import demo
 from anabranch.cli.doctor import doctor
 from anabranch.cli.generate import generate
+from anabranch.cli.history import history
 from anabranch.cli.operations import operations
 from anabranch.cli.output import Cli, write_error, write_line
 from anabranch.cli.pipelines import pipelines
@@ -55,6 +56,7 @@ app.command()(pipelines)
 app.command()(run)
 app.command()(stop)
 app.command()(status)
+app.command()(history)
 app.command()(checkpoint)
 app.command()(rewind)
 app.command()(reprocess)

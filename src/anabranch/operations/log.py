@@ -50,8 +50,9 @@ class Operation:
     @property
     def begun_ms(self) -> int:
         """As its id says."""
-        begun = datetime.strptime(self.id.partition("-")[0], _BEGUN).replace(tzinfo=UTC)
-        return round(begun.timestamp() * 1000)
+        at = begun(self.id)
+        assert at is not None
+        return round(at.timestamp() * 1000)
 
     def decode(self, plan_format: Format[P]) -> P:
         return plan_format.from_json(self.plan, self.plan_path)
@@ -59,6 +60,14 @@ class Operation:
     def as_json(self) -> dict[str, Any]:
         receipt = RECEIPT.as_json(self.receipt) if self.receipt else None
         return {"id": self.id, "kind": self.kind, "state": self.state, "plan": dict(self.plan), "receipt": receipt}
+
+
+def begun(operation_id: str) -> datetime | None:
+    """None: it is no id of an operation."""
+    try:
+        return datetime.strptime(operation_id.partition("-")[0], _BEGUN).replace(tzinfo=UTC)
+    except ValueError:
+        return None
 
 
 def new_operation_id(kind: Kind) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.errors import failure, note, refusal
+from anabranch.errors import failure, misuse, note, refusal
 
 _CHECKPOINT_ONLY = "--checkpoint-only   rewinds the checkpoint and leaves the sink as it is"
 
@@ -159,3 +159,21 @@ QUERY_FAILED = failure(
 )
 WAITS_FOR_KAFKA = note("waits-for-kafka", "Kafka was unreachable and ended it; it restarts on its checkpoint")
 STOPS_AFTER_BATCH = note("stops-after-batch", "after the batch under way")
+
+# What a status and a history say.
+NOT_READABLE = failure("not-readable", "{path} cannot be read: {reason}", "check its owner and its permissions: ls -ld {path}")
+NOTHING_HAS_RUN = note(
+    "nothing-has-run",
+    "no pipeline has run in this project yet",
+    "anabranch run visits-log   starts one",
+    "anabranch status --all   lists those that there are",
+)
+UNFINISHED_BATCH = note("unfinished-batch", "batch {batch} was planned and not committed, it runs again at the next start")
+CLOCKS_DIFFER = note("clocks-differ", "its last batch is dated {ahead} ahead of this machine's clock")
+NEVER_RAN_THERE = misuse(
+    "never-ran-there", "{pipeline} has no history for {sink}: it has not run there", "anabranch run {pipeline}{to}", "{others}"
+)
+HISTORY_GONE = failure(
+    "history-gone", "{pipeline} has no history to show: {why}", "the next batch that it runs begins a new one"
+)
+PERIOD_EMPTY = misuse("period-empty", "--last {last} is no period", "--last 1h")
