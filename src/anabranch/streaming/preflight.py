@@ -127,7 +127,6 @@ def inspect_start(
     spark_settings: Mapping[str, str] | None = None,
 ) -> StartFacts:
     checkpoint, before = read_logs(location.storage()), read_baseline(location)
-    pipeline = _as_sent(project, pipeline, location, before)
     topic = pipeline.source_topic
     now = Baseline(
         query_id=checkpoint.query_id,
@@ -154,13 +153,6 @@ def inspect_start(
         run=f"anabranch run {pipeline.name}" + ("" if project.is_own_sink(pipeline) else f" --to {now.sink}"),
         set_aside=project.set_aside_command(pipeline, location),
     )
-
-
-def _as_sent(project: Project, pipeline: Pipeline, location: CheckpointLocation, before: Baseline | None) -> Pipeline:
-    """The pipeline as it is sent to the sink whose checkpoint this is."""
-    if location == project.checkpoint(pipeline) or before is None or before.sink is None:
-        return pipeline
-    return project.sent_to(pipeline, before.sink)
 
 
 def _refusals(facts: StartFacts, begins: Mapping[int, int] | None) -> Iterator[AnabranchError]:
