@@ -8,10 +8,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+from deltalake import CommitProperties, Transaction, write_deltalake
+
 from anabranch.checkpoint.history import EMPTY, BatchRecord, HistoryEntry, append_batch, entry_after
+from anabranch.checkpoint.reader import read_logs
 from anabranch.pipeline.catalog import PIPELINES
-from anabranch.pipeline.definition import find_pipeline
-from anabranch.project.project import open_project
+from anabranch.pipeline.definition import Pipeline, Table, find_pipeline
+from anabranch.project.project import Project, open_project
 from anabranch.storage.files import CheckpointLocation
 from tests.support.drawing import draw, write_tree
 
@@ -45,15 +49,24 @@ class MadeProject:
     directory: Path
 
     def location(self, name: str, to: str | None = None) -> CheckpointLocation:
+        project, pipeline = self._sent(name, to)
+        return project.checkpoint(pipeline)
+
+    def _sent(self, name: str, to: str | None) -> tuple[Project, Pipeline]:
         # With its mark: a project without one may be of 0.1.0.
         (self.directory / ".anabranch").mkdir(exist_ok=True)
         project = open_project(self.directory)
-        return project.checkpoint(project.sent_to(project.pipeline(find_pipeline(PIPELINES, name)), to))
+        return project, project.sent_to(project.pipeline(find_pipeline(PIPELINES, name)), to)
 
     def ran(self, name: str, records: Iterable[BatchRecord], *, batches: int, to: str | None = None) -> CheckpointLocation:
-        """A checkpoint of so many committed batches, and a history of these."""
-        location = self.location(name, to)
+        """A checkpoint of so many committed batches, and a history of these; a table that has them, where it writes to one."""
+        project, pipeline = self._sent(name, to)
+        location = project.checkpoint(pipeline)
         write_tree(draw(None, batches=range(batches)), location.path)
+        if isinstance(pipeline.sink, Table):
+            query_id = read_logs(location.storage()).query_id or ""
+            written = CommitProperties(app_transactions=[Transaction(query_id, batches - 1)])
+            write_deltalake(pipeline.sink.path, pa.table({"offset": [0]}), mode="append", commit_properties=written)
         for one in records:
             append_batch(location, one)
         return location
