@@ -112,9 +112,14 @@ def stderr() -> Console:
 def write_error(error: AnabranchError, *, as_json: bool) -> None:
     """On stderr for people; with --json also on stdout, for programs."""
     if as_json:
-        about = {**error.reason.as_json(), "remedies": list(error.remedies), "exit_code": error.exit_code}
-        write_json({"error": about})
+        write_json(errors_json([error]))
     write_message(str(error))
+
+
+def errors_json(errors: Sequence[AnabranchError]) -> dict[str, Any]:
+    """The first as `error`; all as `errors` where there are more."""
+    found = [{**one.reason.as_json(), "remedies": list(one.remedies), "exit_code": one.exit_code} for one in errors]
+    return {"error": found[0], "errors": found} if len(found) > 1 else {"error": found[0]}
 
 
 def write_message(text: str) -> None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 OutputMode = Literal["append", "update"]
+# What Spark's long holds.
+MOST_OFFSETS = 2**63 - 1
 # Takes whole lines, each with its end.
 Out = Callable[[str], None]
 

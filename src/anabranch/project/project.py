@@ -128,9 +128,7 @@ def open_project(
     directory: Path, tell: Callable[[Reason], None] | None = None, options: Mapping[str, Any] | None = None
 ) -> Project:
     """The project in a directory. `tell` is told of a migration, which happens once."""
-    if not directory.is_dir():
-        raise messages.NOT_A_DIRECTORY(path=str(directory))
-    directory = directory.resolve()
+    directory = check_directory(directory)
     project = Project(directory, load_settings(directory, options))
     # Refuses a project of a newer version; one without a mark may be of 0.1.0.
     if project.home.is_dir() and PROJECT.read(project.mark) is None:
@@ -140,6 +138,13 @@ def open_project(
         if migrated is not None and tell is not None:
             tell(migrated)
     return project
+
+
+def check_directory(directory: Path) -> Path:
+    if not directory.is_dir():
+        remedy = f"{directory} is a file: name the directory that it is in" if directory.exists() else f"mkdir -p {directory}"
+        raise messages.NOT_A_DIRECTORY(path=str(directory), remedy=remedy)
+    return directory.resolve()
 
 
 @dataclass(frozen=True)
