@@ -16,6 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from anabranch.cli.output import Cli, stderr
+from anabranch.cli.progress import Phase
 from anabranch.errors import Reason
 from anabranch.streaming.run_progress import RunProgress
 
@@ -36,8 +37,8 @@ class LiveRun:
     def tell(self, reason: Reason) -> None:
         self._cli.tell(reason)
 
-    def busy(self, what: str) -> AbstractContextManager[None]:
-        return self._cli.busy(what)
+    def busy(self, what: str, hint: str = "") -> AbstractContextManager[Phase]:
+        return self._cli.busy(what, hint)
 
     def counting(self, what: str) -> AbstractContextManager[Callable[[int, int], None]]:
         return self._cli.counting(what)

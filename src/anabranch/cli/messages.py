@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from anabranch.errors import failure, misuse, refusal
 
+COMMAND_MALFORMED = misuse("command-malformed", "{reason}", "{suggestion}", "usage: {usage}", "{command} -h")
+DIRECTORY_EMPTY = misuse("directory-empty", "-C needs a directory, and its value is empty", "anabranch -C DIR ...")
+DIRECTORY_TWICE = misuse("directory-twice", "-C was given more than once: {directories:, }", "pass the one you mean")
+OUTPUT_CLOSED = failure(
+    "output-closed",
+    "standard output or input is closed: what was asked for cannot be written or read",
+    "open it: > FILE, or > /dev/null if nobody is to read it",
+)
 CONTRADICTION = misuse("contradiction", "--yes and --dry-run contradict each other", "pass one of them")
 CANNOT_PROMPT = misuse("cannot-prompt", "cannot prompt: stdin is not a terminal", "pass --yes or --dry-run")
 DECLINED = refusal("declined", "nothing was changed")

@@ -6,16 +6,19 @@ Every operation shows its plan and asks.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anabranch.cli import messages
+from anabranch.cli import messages, progress
+from anabranch.cli.progress import Count, Phase
 from anabranch.errors import AnabranchError, Reason
 from anabranch.text.format import escape_control_chars, escape_lines, escaped_json
 
@@ -29,12 +32,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="As JSON on stdout.")]
 PlanAsJson = Annotated[bool, typer.Option("--json", help="The plan as JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Apply without asking.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan, change nothing.")]
-
-
-class Count(Protocol):
-    """Takes how much is done, of how much, and what else there is to say about it."""
-
-    def __call__(self, done: int, total: int, note: str = "") -> None: ...
 
 
 @dataclass(frozen=True)
@@ -62,38 +59,18 @@ class Cli:
         self.say(f"{reason.text}.")
 
     @contextmanager
-    def busy(self, what: str) -> Iterator[None]:
-        """Shows that something is under way: a spinner on a terminal, one line elsewhere."""
-        console = stderr()
+    def busy(self, what: str, hint: str = "") -> Iterator[Phase]:
+        """Shows that something is under way; what it yields names what it waits for. `hint` is added to what lasts."""
         if self.quiet:
-            yield
-        elif console.is_terminal:
-            with console.status(what):
-                yield
+            yield lambda _name: None
         else:
-            self.say(f"{what} ...")
-            yield
+            with progress.busy(stderr(), self.say, escape_control_chars(what), escape_control_chars(hint)) as phase:
+                yield phase
 
     @contextmanager
     def counting(self, what: str) -> Iterator[Count]:
         """A bar for things that are counted; nothing is shown before the first count."""
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        console = stderr()
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=console, disable=self.quiet or not console.is_terminal) as progress:
-            task = progress.add_task(what, visible=False, total=None)
-            said = -1
-
-            def count(done: int, total: int, note: str = "") -> None:
-                nonlocal said
-                progress.update(task, description=f"{what}{note}", completed=done, total=total, visible=True)
-                # Off a terminal: a line at the start, at the end, and at each tenth.
-                tenth = 10 * done // max(1, total)
-                if not console.is_terminal and tenth != said:
-                    self.say(f"{what}: {done} of {total}{note}")
-                said = tenth
-
+        with progress.counting(stderr(), self.say, what, self.quiet) as count:
             yield count
 
 
@@ -107,6 +84,35 @@ def stderr() -> Console:
     from rich.console import Console
 
     return Console(stderr=True)
+
+
+def open_standard_streams() -> None:
+    """Whatever the shell has closed is opened again, so that no file of ours gets the number of stdout or stderr.
+
+    A closed stdin or stdout fails as soon as it is used: its null device is opened the wrong way round. What is said on a
+    closed stderr is lost.
+    """
+    for number, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)  # takes the lowest number that is free: this one
+    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that has no such character, and names that are no UTF-8: shown as escapes, never an error.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def flush_output() -> None:
+    """Now, where an error can still be told. What cannot be written is dropped: Python would try again at its exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
 
 
 def write_error(error: AnabranchError, *, as_json: bool) -> None:

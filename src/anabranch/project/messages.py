@@ -7,7 +7,6 @@ from anabranch.errors import failure, misuse, note, refusal
 _SHOW_CONFIG = "anabranch config   shows what is in force, and all that is wrong"
 
 NOT_A_DIRECTORY = misuse("not-a-directory", "{path} is not a directory", "{remedy}")
-DIRECTORY_EMPTY = misuse("directory-empty", "-C needs a directory, and its value is empty", "anabranch -C DIR ...")
 PACKAGE_MISSING = failure(
     "package-missing",
     "the Python package {package} is not installed in {environment}",

@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
@@ -110,7 +110,9 @@ def start_session(
     scratch_dir: Path,
     log_file: Path,
     debug: bool = False,
+    phase: Callable[[str], None] = lambda _name: None,
 ) -> Session:
+    """`phase` is told what is being waited for."""
     log_file.parent.mkdir(parents=True, exist_ok=True)
     scratch_dir.mkdir(parents=True, exist_ok=True)
     settings = {
@@ -129,7 +131,9 @@ def start_session(
     environment = {"SPARK_HOME": str(pyspark_home()), "SPARK_LOCAL_IP": "127.0.0.1"}
     java = find_java()
     options = [*archive_options(java, jars), *_java_options(settings, debug)]
+    phase("launching its JVM")
     jvm = launch_jvm(java, jars, options, environment, log_file)
+    phase("connecting to its JVM")
     return Session(_connect(settings), jvm)
 
 
