@@ -35,7 +35,7 @@ class Results:
         self.name, self._kafka, self._admin = name, kafka, KafkaAdmin(kafka)
 
     def all(self) -> list[Received]:
-        return list(read_records(self._admin, self.name, follow=False))
+        return list(read_records(self._admin, self.name))
 
     def send(self, key: str, value: str) -> None:
         GroupProducer(self._kafka, self.name).send([(key.encode(), value.encode())])

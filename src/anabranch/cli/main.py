@@ -98,8 +98,8 @@ def run_command(arguments: list[str]) -> int:
         return code if isinstance(code, int) else 0
     except (KeyboardInterrupt, typer.Abort):
         return 130
-    except BrokenPipeError:
-        # The reader of our output has what it wanted (`| head`).
+    except (BrokenPipeError, SystemExit):
+        # The reader of our output has what it wanted (`| head`); typer turns that into an exit.
         return 0
     except Exception as error:
         if "--debug" in arguments:

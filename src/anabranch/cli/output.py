@@ -11,14 +11,16 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fcntl import F_GETFL, fcntl
 from io import TextIOWrapper
 from pathlib import Path
+from select import POLLERR, poll
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from anabranch.cli import messages, progress
-from anabranch.cli.progress import Count, Phase
+from anabranch.cli.progress import Phase
 from anabranch.errors import AnabranchError, Reason
 from anabranch.text.format import escape_control_chars, escape_lines, escaped_json
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anabranch.project.project import Project
+    from anabranch.project.session import Count
 
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON on stdout.")]
 # Of every operation.
@@ -106,6 +109,20 @@ def open_standard_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def check_output() -> None:
+    """Refuses at the start what would fail at its first line."""
+    if fcntl(sys.stdout.fileno(), F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        raise messages.OUTPUT_CLOSED()
+
+
+def check_reader() -> None:
+    """Raises BrokenPipeError if nobody reads our output any more: what only waits would not notice."""
+    poller = poll()
+    poller.register(sys.stdout.fileno(), 0)
+    if any(event & POLLERR for _, event in poller.poll(0)):
+        raise BrokenPipeError
+
+
 def flush_output() -> None:
     """Now, where an error can still be told. What cannot be written is dropped: Python would try again at its exit."""
     try:
@@ -136,8 +153,20 @@ def write_json(value: object) -> None:
     sys.stdout.write(escaped_json(value, indent=2) + "\n")
 
 
+def write_json_line(value: object) -> None:
+    sys.stdout.write(escaped_json(value) + "\n")
+
+
 def write_line(text: str) -> None:
     sys.stdout.write(escape_control_chars(text) + "\n")
+
+
+def write_value(value: bytes | None, *, raw: bool) -> None:
+    """A record's value: as it came, or with what is not printable escaped."""
+    if raw:
+        sys.stdout.buffer.write((value or b"") + b"\n")
+    else:
+        write_line((value or b"").decode("utf-8", errors="backslashreplace"))
 
 
 def write_lines(lines: Iterable[str]) -> None:

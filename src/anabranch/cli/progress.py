@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from anabranch.project.session import Count
 
 # A terminal's line shows the seconds; a line elsewhere costs a line of a log.
 _LIVE_EVERY_S = 1.0
@@ -23,12 +25,6 @@ _LASTS_S = 3.0
 Say = Callable[[str], None]
 # Names what is being waited for now.
 Phase = Callable[[str], None]
-
-
-class Count(Protocol):
-    """Takes how much is done, of how much, and what else there is to say about it."""
-
-    def __call__(self, done: int, total: int, note: str = "") -> None: ...
 
 
 @contextmanager

@@ -38,14 +38,10 @@ def reprocess(
     pipeline = with_topic(project.pipeline(find_pipeline(PIPELINES, name)), topic)
     zone = project.settings.timezone
     asked = Range(*(round(parse_instant(text, zone).timestamp() * 1000) for text in (start, end)))
-    wanted = check_range(project, pipeline, asked)
+    with cli.busy("Checking the stream and the lake"):
+        wanted = check_range(project, pipeline, asked)
     session = open_session(project, cli, new_log_file(project, "reprocess"), debug=cli.debug)
-    with cli.counting("Recomputing windows from the lake") as count:
-
-        def recomputed(windows: int, of_windows: int, rows: int, of_rows: int) -> None:
-            count(windows, of_windows, f", {rows:,} of {of_rows:,} rows")
-
-        plan = plan_reprocess(project, pipeline, asked, wanted, session, recomputed)
+    plan = plan_reprocess(project, pipeline, asked, wanted, session, cli)
     show(explain_reprocess(plan), REPROCESS.as_json(plan), as_json)
     if dry_run:
         return

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from anabranch.pipeline import messages
+from anabranch.text.format import parse_topic_name
 from anabranch.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class Topic(Sink):
 
     @classmethod
     def parse(cls, target: str, pipeline: Pipeline) -> Sink:
-        return cls(target or pipeline.result_topic)
+        return cls(parse_topic_name(target) if target else pipeline.result_topic)
 
     def describe(self) -> str:
         return f"topic:{self.name}"

@@ -27,7 +27,7 @@ from anabranch.storage.files import CheckpointLocation, Format
 if TYPE_CHECKING:
     # A UI imports no adapter: it has these names from here.
     from anabranch.kafka.admin import KafkaAdmin as KafkaAdmin
-    from anabranch.kafka.records import GroupProducer
+    from anabranch.kafka.records import GroupProducer as GroupProducer
     from anabranch.kafka.records import Received as Received
 
 
@@ -223,10 +223,16 @@ def producer_for(admin: KafkaAdmin, topic: str) -> GroupProducer:
     return GroupProducer(admin.properties, topic)
 
 
-def read_topic(admin: KafkaAdmin, topic: str, *, follow: bool) -> Iterator[Received]:
+def read_topic(admin: KafkaAdmin, topic: str) -> Iterator[Received]:
     from anabranch.kafka.records import read_records
 
-    return read_records(admin, topic, follow=follow)
+    return read_records(admin, topic)
+
+
+def follow_topic(admin: KafkaAdmin, topic: str, tell: Callable[[Reason], None]) -> Iterator[Received | None]:
+    from anabranch.kafka.follow import follow_records
+
+    return follow_records(admin, topic, tell)
 
 
 def _anchored(properties: Mapping[str, str], directory: Path) -> dict[str, str]:

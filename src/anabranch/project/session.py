@@ -15,11 +15,17 @@ from anabranch.spark.jars import ensure_jars
 from anabranch.spark.session import Session, start_session
 
 
+class Count(Protocol):
+    """Takes how much is done, of how much, and what else there is to say about it."""
+
+    def __call__(self, done: int, total: int, note: str = "") -> None: ...
+
+
 class Busy(Protocol):
     """Shows a person that something is under way. `busy` yields what names the part that is waited for."""
 
     def busy(self, what: str, hint: str = "") -> AbstractContextManager[Callable[[str], None]]: ...
-    def counting(self, what: str) -> AbstractContextManager[Callable[[int, int], None]]: ...
+    def counting(self, what: str) -> AbstractContextManager[Count]: ...
 
 
 def new_log_file(project: Project, purpose: str) -> Path:
