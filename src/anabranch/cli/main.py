@@ -142,8 +142,9 @@ def _malformed(error: typer.exceptions.TyperException) -> AnabranchError:
     reason = error.format_message().rstrip(".")
     if context is None:
         return messages.COMMAND_MALFORMED(reason=reason, suggestion="", usage="anabranch COMMAND", command="anabranch")
-    wrong = re.fullmatch(r"No such command '(.*)'", reason)
-    suggestion = did_you_mean(wrong[1], getattr(context.command, "commands", {})) if wrong else ""
+    suggestion = ""
+    if wrong := re.match(r"No such command '(.*?)'", reason):
+        reason, suggestion = wrong[0], did_you_mean(wrong[1], getattr(context.command, "commands", {}))
     usage = " ".join(context.get_usage().split()).removeprefix("Usage: ")
     return messages.COMMAND_MALFORMED(reason=reason, suggestion=suggestion, usage=usage, command=context.command_path)
 

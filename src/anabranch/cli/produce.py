@@ -30,7 +30,9 @@ _SAY_EVERY_S = 5.0
 def produce(
     context: typer.Context,
     topic: str,
-    files: Annotated[list[Path] | None, typer.Argument(help="Files of lines; without any, standard input.")] = None,
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Files of lines; without any, standard input.", readable=False)
+    ] = None,
     key: Annotated[str | None, typer.Option(metavar="FIELD", help="The field of each JSON line that is its key.")] = None,
     partition: Annotated[int | None, typer.Option(min=0, help="Send to this partition.")] = None,
 ) -> None:
