@@ -42,12 +42,11 @@ _PASSING = (
 
 def follow_records(admin: KafkaAdmin, topic: str, tell: Callable[[Reason], None]) -> Iterator[Received | None]:
     """Its records as they come; None, several times a second, while there is none: the caller may look at other things."""
-    consumer = admin.consumer({})
-    followed = _Followed(admin, topic, tell, consumer)
+    followed = _Followed(admin, topic, tell, admin.consumer({}))
     try:
         while True:
             followed.look()
-            messages = consumer.consume(1000, timeout=_POLL_S)
+            messages = followed.consumer.consume(1000, timeout=_POLL_S)
             if not messages:
                 yield None
             deleted: set[int] = set()
@@ -64,7 +63,7 @@ def follow_records(admin: KafkaAdmin, topic: str, tell: Callable[[Reason], None]
             for partition in deleted:
                 followed.skip_deleted(partition)
     finally:
-        consumer.close()
+        followed.consumer.close()
 
 
 @dataclass
@@ -116,7 +115,7 @@ class _Followed:
             self.tell(self._awaited(error))
         if error.code == TOPIC_MISSING.code and self.topic_id is not None:
             self.topic_id, self.next_offsets = None, {}
-            self.consumer.unassign()
+            self._assign()
 
     def _awaited(self, error: AnabranchError) -> Reason:
         if error.code == KAFKA_UNREACHABLE.code:
@@ -140,4 +139,7 @@ class _Followed:
             self._assign()
 
     def _assign(self) -> None:
+        """To a new client: one that knows the topic as it was reads no partition that was added or created again."""
+        self.consumer.close()
+        self.consumer = self.admin.consumer({})
         self.consumer.assign([TopicPartition(self.topic, partition, offset) for partition, offset in self.next_offsets.items()])
