@@ -109,7 +109,8 @@ def _report(cli: Cli, sent: Sent, topic: str, as_json: bool) -> None:
             }
         )
     parts = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
-    cli.say(f"{sent.acknowledged:,} records acknowledged in {topic} ({parts or 'none'}), {rate:,.0f} a second.")
+    records = "record" if sent.acknowledged == 1 else "records"
+    cli.say(f"{sent.acknowledged:,} {records} acknowledged in {topic} ({parts or 'none'}), {rate:,.0f} a second.")
 
 
 @contextmanager

@@ -150,7 +150,7 @@ def _malformed(error: typer.exceptions.TyperException) -> AnabranchError:
 
 
 # What the system may refuse to any writer, and what helps.
-_NO_SPACE, _NO_PERMISSION = "free space on that disk", "check that you may write there"
+_NO_SPACE, _NO_PERMISSION = "free space on that disk", "check that you may read and write there"
 _REMEDIES = {
     errno.ENOSPC: _NO_SPACE, errno.EDQUOT: _NO_SPACE,
     errno.EACCES: _NO_PERMISSION, errno.EPERM: _NO_PERMISSION, errno.EROFS: _NO_PERMISSION,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from fcntl import F_GETFL, fcntl
 from io import TextIOWrapper
@@ -52,7 +52,8 @@ class Cli:
 
     def say(self, text: str) -> None:
         if not self.quiet:
-            stderr().print(escape_lines(text), highlight=False, markup=False, soft_wrap=True)
+            with _lost_if_unread():
+                stderr().print(escape_lines(text), highlight=False, markup=False, soft_wrap=True)
 
     def say_all(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -146,7 +147,14 @@ def errors_json(errors: Sequence[AnabranchError]) -> dict[str, Any]:
 
 
 def write_message(text: str) -> None:
-    sys.stderr.write(f"{escape_lines(text)}\n")
+    with _lost_if_unread():
+        sys.stderr.write(f"{escape_lines(text)}\n")
+
+
+def _lost_if_unread() -> AbstractContextManager[None]:
+    """A message that nobody can read (`2>&1 | head`, a full disk) does not end what it tells of: its work and its exit code
+    are what counts."""
+    return suppress(OSError)
 
 
 def write_json(value: object) -> None:

@@ -129,7 +129,9 @@ class _Sending:
             return None
         try:
             value = json.loads(line.text)[self.key]
-        except (ValueError, KeyError, TypeError):
+            if value is None:
+                raise KeyError
+        except (ValueError, KeyError, TypeError, RecursionError):
             where = {"line": line.number, "file": line.file, "acknowledged": self.acknowledged}
             raise messages.NO_KEY_FIELD(**where, field=self.key) from None
         return (value if isinstance(value, str) else json.dumps(value)).encode()

@@ -93,7 +93,7 @@ class _CountLines:
     def count(self, done: int, total: int, note: str) -> None:
         with self._lock:
             tenth = 10 * done // max(1, total)
-            self._text, self._is_done = f"{self._what}: {done:,} of {total:,}{note}", done >= total
+            self._text, self._is_done = f"{self._what}: {done} of {total}{note}", done >= total
             if tenth != self._tenth:
                 self._tenth, self._said_at_s = tenth, monotonic()
                 self._say(self._text)

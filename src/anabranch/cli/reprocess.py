@@ -30,12 +30,13 @@ def reprocess(
     from anabranch.reprocess.explain import explain_reprocess, explain_sent, question
     from anabranch.reprocess.inspect import check_range
     from anabranch.reprocess.plan import Range, with_topic
-    from anabranch.text.format import parse_instant
+    from anabranch.text.format import parse_instant, parse_topic_name
 
     cli = cli_of(context)
     check_answer(yes, dry_run)
     project = cli.project()
-    pipeline = with_topic(project.pipeline(find_pipeline(PIPELINES, name)), topic)
+    target = None if topic is None else parse_topic_name(topic)
+    pipeline = with_topic(project.pipeline(find_pipeline(PIPELINES, name)), target)
     zone = project.settings.timezone
     asked = Range(*(round(parse_instant(text, zone).timestamp() * 1000) for text in (start, end)))
     with cli.busy("Checking the stream and the lake"):

@@ -149,6 +149,7 @@ class KafkaAdmin:
         return message(address=self.address, reason=reason)
 
     def _find(self, name: str, deadline_s: float) -> TopicInfo:
+        parse_topic_name(name)
         while True:
             # All topics: a request for one by its name may create it.
             topics = {topic.name: topic for topic in self.all()}
