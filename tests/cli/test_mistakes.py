@@ -151,6 +151,15 @@ def test_a_missing_package_is_named_with_the_way_to_install_it(
     assert f"-m pip install {package}" in done.stderr
 
 
+@pytest.mark.kafka
+def test_a_run_asks_for_the_packages_of_its_batches_before_it_starts_spark(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(HIDE)
+    path = os.pathsep.join([str(tmp_path), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+    done = project("run", "visits-log", PYTHONPATH=path, HIDDEN="pandas")
+    assert (done.returncode, "error[package-missing]" in done.stderr) == (1, True), done.stderr
+    assert "Starting Spark" not in done.stderr
+
+
 @pytest.mark.parametrize("module", ["pandas", "pyarrow", "google.protobuf", "google"])
 def test_a_package_that_only_a_batch_would_miss_is_missed_before_spark_starts(
     monkeypatch: pytest.MonkeyPatch, module: str
