@@ -31,8 +31,8 @@ SETTINGS_UNREADABLE = misuse("settings-unreadable", "{file} cannot be read: {rea
 UNKNOWN_VARIABLE = misuse("unknown-variable", "the environment variable {name} sets nothing", "{suggestion}")
 VARIABLE_MALFORMED = misuse(
     "variable-malformed",
-    "the environment variable {name} is a table and its value is not JSON",
-    'write it like {name}=\'{{"name": "value"}}\'',
+    "an environment variable sets a table and its value is not JSON: {names: or }",
+    'write it like {example}=\'{{"name": "value"}}\'',
 )
 UNKNOWN_SETTING = misuse("unknown-setting", "unknown setting {key} in {where}", "{suggestion}", _SHOW_CONFIG)
 SETTING_INVALID = misuse("setting-invalid", "the setting {key} in {where} is invalid: {reason}", _SHOW_CONFIG)
