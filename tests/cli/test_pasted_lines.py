@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from anabranch.cli.produce import lines_of
+from anabranch.cli.lines import read_lines
 
 CTRL_D = b"\x04"
 
@@ -21,9 +21,13 @@ def terminal() -> Iterator[tuple[int, int]]:
     os.close(program)
 
 
+def texts(terminal: int) -> Iterator[list[bytes]]:
+    return ([line.text for line in group.lines] for group in read_lines(terminal, "the terminal", 10_000))
+
+
 def test_lines_that_are_pasted_together_stay_together(terminal: tuple[int, int]) -> None:
     keyboard, program = terminal
-    groups = lines_of(program)
+    groups = texts(program)
     os.write(keyboard, b"one\ntwo\n\nthree\n")
     assert next(groups) == [b"one", b"two", b"three"]
     os.write(keyboard, b"four\n")
@@ -35,4 +39,4 @@ def test_lines_that_are_pasted_together_stay_together(terminal: tuple[int, int])
 def test_ctrl_d_right_behind_a_pasted_text_ends_it(terminal: tuple[int, int]) -> None:
     keyboard, program = terminal
     os.write(keyboard, b"one\ntwo\n" + CTRL_D)
-    assert list(lines_of(program)) == [[b"one", b"two"]]
+    assert list(texts(program)) == [[b"one", b"two"]]

@@ -84,7 +84,13 @@ def test_a_missing_topic_is_an_error_with_the_nearest_name(project: Project, top
 def test_topics_are_listed_created_and_deleted(project: Project, topics: KafkaAdmin, topic: str) -> None:
     project.ok("topics", "create", f"{topic}-more", "--partitions", "3")
     again = project("topics", "create", f"{topic}-more")
-    assert (again.returncode, "[topic-not-created]" in again.stderr) == (1, True), again.stderr
+    assert (again.returncode, "usage[topic-exists]" in again.stderr) == (2, True), again.stderr
+    for name, partitions, code in (
+        (f"{topic} x", "1", "topic-name-illegal"),
+        (f"{topic}-x", "99999999", "too-many-partitions"),
+    ):
+        wrong = project("topics", "create", name, "--partitions", partitions)
+        assert (wrong.returncode, f"usage[{code}]" in wrong.stderr) == (2, True), wrong.stderr
     listed = {row["topic"]: row["partitions"] for row in json.loads(project.ok("topics", "--json"))}
     assert listed[f"{topic}-more"] == [{"partition": p, "earliest": 0, "end": 0} for p in range(3)]
     assert f"{topic}-more" in project.ok("topics")

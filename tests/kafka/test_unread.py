@@ -18,7 +18,7 @@ def test_places_in_one_partition_take_turns_and_the_end_of_one_has_no_record(top
     for number in range(6):
         # Each is a batch of its own, with a timestamp of its own.
         producer.send([(None, f"{number}".encode() * 100_000)], partition=number % 2)
-    sent = {Place(topic, one.partition, one.offset): one.timestamp_ms for one in read_records(topics, topic, follow=False)}
+    sent = {Place(topic, one.partition, one.offset): one.timestamp_ms for one in read_records(topics, topic)}
     assert len(sent) == 6
     ends = {Place(topic, partition, 3): None for partition in (0, 1)}
     assert first_timestamps_ms(topics, [*sent, *ends, *sent], _PATIENT_S) == {**sent, **ends}

@@ -74,17 +74,19 @@ def test_dotted_properties_may_be_written_with_or_without_quotes(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("toml", "key", "nearest"),
+    ("toml", "key", "line", "nearest"),
     [
-        ('timezon = "UTC"', "timezon", "timezone"),
-        ('[kafka]\nbootstrap_server = "x"', "kafka.bootstrap_server", "bootstrap_servers"),
-        ('[pipelines.visits-log]\ntriger = "5s"', "pipelines.visits-log.triger", "trigger"),
-        ('[pipelines.visit-log]\ntrigger = "5s"', "pipelines.visit-log", "visits-log"),
+        ('timezon = "UTC"', "timezon", 1, "timezone"),
+        ('[kafka]\nbootstrap_server = "x"', "kafka.bootstrap_server", 2, "bootstrap_servers"),
+        ('[pipelines.visits-log]\ntriger = "5s"', "pipelines.visits-log.triger", 2, "trigger"),
+        ('[pipelines.visit-log]\ntrigger = "5s"', "pipelines.visit-log", 1, "visits-log"),
     ],
 )
-def test_an_unknown_setting_is_rejected_with_the_nearest_known_one(tmp_path: Path, toml: str, key: str, nearest: str) -> None:
+def test_an_unknown_setting_is_rejected_with_the_nearest_known_one(
+    tmp_path: Path, toml: str, key: str, line: int, nearest: str
+) -> None:
     params = _rejected(tmp_path, toml, "unknown-setting")
-    assert (params["key"], params["where"]) == (key, str(tmp_path / "anabranch.toml"))
+    assert (params["key"], params["where"]) == (key, f"{tmp_path / 'anabranch.toml'}, line {line}")
     assert params["suggestion"] == did_you_mean(key.rpartition(".")[2], [nearest])
 
 
@@ -99,7 +101,7 @@ def test_an_unknown_setting_is_rejected_with_the_nearest_known_one(tmp_path: Pat
 )
 def test_an_invalid_setting_is_rejected_with_the_reason(tmp_path: Path, toml: str, key: str, reason: str) -> None:
     params = _rejected(tmp_path, toml, "setting-invalid")
-    assert (params["key"], params["where"]) == (key, str(tmp_path / "anabranch.toml"))
+    assert (params["key"], params["where"]) == (key, f"{tmp_path / 'anabranch.toml'}, line {toml.count(chr(10)) + 1}")
     assert reason in params["reason"]
 
 

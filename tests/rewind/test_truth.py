@@ -137,7 +137,7 @@ def test_rewound_and_restarted_twice_it_ends_as_if_it_never_was(
 
 
 def _latest(topics: KafkaAdmin, topic: str) -> dict[str, str]:
-    latest = latest_by_key(read_records(topics, topic, follow=False))
+    latest = latest_by_key(read_records(topics, topic))
     return {key: record.value_text for key, record in latest.items()}
 
 

@@ -190,7 +190,7 @@ def test_a_missing_topic_is_reported_with_the_command_that_creates_it(
         (["visits-log", "--trigger", "5"], "usage[duration-malformed]"),
         (["visits-log", "--to", "mars"], "usage[unknown-sink]"),
         (["visits-log", "--set", "x"], "usage[setting-malformed]"),
-        ([], "Usage: anabranch run"),
+        ([], "usage[command-malformed]"),
     ],
 )
 def test_wrong_arguments_are_usage_errors(project: Project, arguments: list[str], code: str) -> None:

@@ -82,7 +82,7 @@ class Stream:
         # In one JVM the second query with an id silently stops the first.
         (other.checkpoint / "metadata").write_text(json.dumps({"id": str(uuid4())}), encoding="utf-8")
         (other.checkpoint / ".metadata.crc").unlink()
-        results = [(record.key, record.value or b"") for record in read_records(topics, self.sink, follow=False)]
+        results = [(record.key, record.value or b"") for record in read_records(topics, self.sink)]
         GroupProducer(topics.properties, other.sink).send(results)
 
 

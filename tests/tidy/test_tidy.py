@@ -37,10 +37,10 @@ def test_every_file_says_in_its_first_line_what_it_is_for() -> None:
 
 
 def test_what_is_shown_is_escaped_in_one_place() -> None:
-    """Elsewhere only a stream's tables, which are escaped already, and values as they came, into a file."""
+    """Elsewhere only a stream's tables, which are escaped already."""
     writes = re.compile(r"typer\.echo\(|(?<!\w)print\(|sys\.std(?:out|err)\.(?:buffer\.)?write\(")
     found = {str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") if writes.search(path.read_text(encoding="utf-8"))}
-    assert found <= {"cli/output.py", "cli/live.py", "cli/consume.py"}
+    assert found <= {"cli/output.py", "cli/live.py"}
 
 
 def test_no_path_of_a_checkpoint_is_built_outside_storage() -> None:

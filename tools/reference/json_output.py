@@ -43,7 +43,7 @@ Match on `code` and `params`; the words may change.
 | `broker status` | `running`, `address`, `pid`; the last two are null if no broker runs |
 | `checkpoint` | `path`, `query_id`, `formats`, `newest_batch`, `batches`, `operators`, `findings`; see below |
 | `checkpoint --state` | `batch`, `rows`, `more` (whether `--limit` cut off rows) |
-| `config` | a list of `key`, `value`, `from` |
+| `config` | a list of `key`, `value`, `from`; where settings are wrong, an object with `error`, `errors` and `settings` |
 | `consume` | of each record: `topic`, `partition`, `offset`, `timestamp`, `key`, `value`, `headers` |
 | `doctor` | a list of check results; see below |
 | `generate` | `acknowledged`, `by_kind`, `seconds`, `records_per_second`, `first_event_time`, `last_event_time` |

@@ -27,9 +27,9 @@ _MEANINGS = {
     "spark": ("table", "Any Spark setting, with or without the leading `spark.`."),
 }
 _PIPELINE_MEANINGS = {
-    "trigger": ("duration", "How often a batch starts. Without it, as soon as there is data."),
+    "trigger": ("duration", "How often a batch starts. Without it, or with 0, as soon as there is data."),
     "max_offsets": ("1 or more", "How many records a batch takes at most. Without it, all there are."),
-    "window": ("duration", "The length of a window. Only for pipelines that have one."),
+    "window": ("duration above 0", "The length of a window. Only for pipelines that have one."),
     "watermark": ("duration", "The watermark delay. Only for pipelines that have one."),
     "future_tolerance": ("duration", "How much later than its record's Kafka timestamp an event may be."),
     "table": ("path", "Write to this Delta table instead. Only for pipelines that append."),
@@ -44,12 +44,14 @@ _INTRODUCTION = """\
 Settings come from defaults, then `anabranch.toml`, then the environment, then options of the command; the later one wins.
 `anabranch config` shows what is in force and where each value comes from, with secrets hidden.
 An unknown setting is an error that names the nearest known one.
+Each source is checked by itself: what is wrong in the file is an error also where the environment overrides it.
+`anabranch config` shows all that is wrong at once, each with its line, and what is in force without it.
 
 In the environment a setting is `ANABRANCH_` and its name in capitals, with two underscores for each dot:
 `ANABRANCH_KAFKA__BOOTSTRAP_SERVERS`, `ANABRANCH_PIPELINES__VISITS_LOG__TRIGGER`.
 A table is given as JSON: `ANABRANCH_KAFKA__PROPERTIES='{"sasl.password": "..."}'`.
 
-A duration is a number with its unit: `500ms`, `20s`, `10m`, `1h30m`, `2 days`.
+A duration is a number with its unit: `500ms`, `20s`, `10m`, `1h30m`, `2 days`; whole milliseconds, at most 100 years.
 Relative paths start at the project's directory.
 """
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch.cli.output import cli_of, write_line
+from anabranch.cli import messages
+from anabranch.cli.output import check_reader, cli_of, write_json_line, write_value
 from anabranch.cli.topics import connect
-from anabranch.text.format import escaped_json
+from anabranch.text.format import parse_topic_name
 
 if TYPE_CHECKING:
     from anabranch.project.project import Received
@@ -18,24 +19,33 @@ if TYPE_CHECKING:
 def consume(
     context: typer.Context,
     topic: str,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Continue with new records.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Continue with new records; wait for a topic that is not there yet.")
+    ] = False,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Values as they are, also on a terminal, where control characters are escaped.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Key, headers, partition, offset and timestamp too.")] = False,
 ) -> None:
     """Print a topic's values, from the beginning to the end.
 
     Example: anabranch consume visits_counter --json
     """
-    from anabranch.project.project import read_topic
+    from anabranch.project.project import follow_topic, read_topic
 
-    # Into a file the values go as they are; on a terminal control characters are escaped.
-    on_screen = sys.stdout.isatty()
-    for received in read_topic(connect(cli_of(context)), topic, follow=follow):
-        if as_json:
-            sys.stdout.write(escaped_json(_as_json(received)) + "\n")
-        elif on_screen:
-            write_line(_text(received.value) or "")
+    if raw and as_json:
+        raise messages.RAW_AND_JSON()
+    cli = cli_of(context)
+    admin = connect(cli)
+    # Into a file or a program the values go as they are.
+    raw = raw or not sys.stdout.isatty()
+    for received in follow_topic(admin, parse_topic_name(topic), cli.tell) if follow else read_topic(admin, topic):
+        if received is None:
+            check_reader()
+        elif as_json:
+            write_json_line(_as_json(received))
         else:
-            sys.stdout.buffer.write((received.value or b"") + b"\n")
+            write_value(received.value, raw=raw)
         if follow:
             sys.stdout.flush()
 

@@ -75,7 +75,7 @@ def _pace(rate: float | None, count: int | None, duration: str | None, allow_fut
     from anabranch.generator.pace import Pace
     from anabranch.text.format import parse_duration_s
 
-    duration_s = parse_duration_s(duration) if duration else None
+    duration_s = parse_duration_s(duration) if duration is not None else None
     return Pace(rate_per_s=rate, count=count, duration_s=duration_s, allow_future=allow_future)
 
 
@@ -109,7 +109,8 @@ def _report(cli: Cli, sent: Sent, topic: str, as_json: bool) -> None:
             }
         )
     parts = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
-    cli.say(f"{sent.acknowledged:,} records acknowledged in {topic} ({parts or 'none'}), {rate:,.0f} a second.")
+    records = "record" if sent.acknowledged == 1 else "records"
+    cli.say(f"{sent.acknowledged:,} {records} acknowledged in {topic} ({parts or 'none'}), {rate:,.0f} a second.")
 
 
 @contextmanager

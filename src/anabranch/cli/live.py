@@ -6,7 +6,7 @@ On a terminal both go through one rich console. Redirected, stdout carries the p
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from threading import Lock
 from time import monotonic
@@ -16,7 +16,10 @@ from rich.live import Live
 from rich.text import Text
 
 from anabranch.cli.output import Cli, stderr
+from anabranch.cli.progress import Phase
 from anabranch.errors import Reason
+from anabranch.project.session import Count
+from anabranch.streaming.failures import OutputClosedError
 from anabranch.streaming.run_progress import RunProgress
 
 # Off a terminal: a line now and then, and when a state changes or a pipeline has caught up, but not for every batch.
@@ -30,16 +33,18 @@ class LiveRun:
         self._lock = Lock()
         self._console = Console() if sys.stdout.isatty() else stderr()
         self._live: Live | None = None
+        # The reader has gone, as `| head` does.
+        self.is_output_closed = False
         self._said_at_s = 0.0
         self._said: Sequence[tuple[str, str, bool]] = []
 
     def tell(self, reason: Reason) -> None:
         self._cli.tell(reason)
 
-    def busy(self, what: str) -> AbstractContextManager[None]:
-        return self._cli.busy(what)
+    def busy(self, what: str, hint: str = "") -> AbstractContextManager[Phase]:
+        return self._cli.busy(what, hint)
 
-    def counting(self, what: str) -> AbstractContextManager[Callable[[int, int], None]]:
+    def counting(self, what: str) -> AbstractContextManager[Count]:
         return self._cli.counting(what)
 
     def out(self, lines: str) -> None:
@@ -47,8 +52,12 @@ class LiveRun:
             if self._live is not None and sys.stdout.isatty():
                 self._console.print(Text(lines.rstrip("\n")), soft_wrap=True, highlight=False)
             else:
-                sys.stdout.write(lines)
-                sys.stdout.flush()
+                try:
+                    sys.stdout.write(lines)
+                    sys.stdout.flush()
+                except BrokenPipeError:
+                    self.is_output_closed = True
+                    raise OutputClosedError from None
 
     def show(self, pipelines: Sequence[RunProgress]) -> None:
         if self._cli.quiet:

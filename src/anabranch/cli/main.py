@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import errno
-import os
+import re
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 import typer
@@ -21,7 +22,7 @@ from anabranch.cli.doctor import doctor
 from anabranch.cli.generate import generate
 from anabranch.cli.history import history
 from anabranch.cli.operations import operations
-from anabranch.cli.output import Cli, write_error, write_line
+from anabranch.cli.output import Cli, flush_output, open_standard_streams, write_error, write_line, write_message
 from anabranch.cli.pipelines import pipelines
 from anabranch.cli.problems import problems
 from anabranch.cli.produce import produce
@@ -34,6 +35,8 @@ from anabranch.cli.status import status
 from anabranch.cli.stop import stop
 from anabranch.cli.undo import undo
 from anabranch.errors import AnabranchError
+from anabranch.project.packages import package_missing
+from anabranch.text.suggest import did_you_mean
 
 app = typer.Typer(
     help=anabranch.__doc__,
@@ -86,50 +89,79 @@ def options(
 
 
 def main() -> None:
-    arguments = hoist_global_options(sys.argv[1:])
-    sys.exit(run_command(arguments))
+    open_standard_streams()
+    sys.exit(run_command(sys.argv[1:]))
 
 
 def run_command(arguments: list[str]) -> int:
     try:
-        code = app(arguments, prog_name="anabranch", standalone_mode=False)
-        sys.stdout.flush()
+        code = app(hoist_global_options(arguments), prog_name="anabranch", standalone_mode=False)
+        flush_output()
         return code if isinstance(code, int) else 0
-    except typer.exceptions.TyperException as error:
-        error.show()  # type: ignore[attr-defined]
-        return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         return 130
-    except BrokenPipeError:
-        # The reader of our output has closed it (`| head`); Python must not complain at its exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (BrokenPipeError, SystemExit):
+        # The reader of our output has what it wanted (`| head`); typer turns that into an exit.
         return 0
     except Exception as error:
         if "--debug" in arguments:
             traceback.print_exc()
-        known = error if isinstance(error, AnabranchError) else _unexpected(error)
-        write_error(known, as_json="--json" in arguments)
+        if isinstance(error, typer.exceptions.TyperException) and "\n" in str(error):
+            # Without a command: its message is the help.
+            write_message(str(error))
+            return error.exit_code
+        known = _known(error)
+        with suppress(OSError):
+            write_error(known, as_json="--json" in arguments)
         return known.exit_code
+    finally:
+        with suppress(OSError):
+            flush_output()
+
+
+def _known(error: Exception) -> AnabranchError:
+    """What is told of any error."""
+    match error:
+        case AnabranchError():
+            return error
+        case typer.exceptions.TyperException():
+            return _malformed(error)
+        case ModuleNotFoundError() if missing := package_missing(error.name or ""):
+            return missing
+        case OSError(errno=errno.EBADF):
+            return messages.OUTPUT_CLOSED()
+        case OSError() if error.strerror:
+            where = f": {error.filename}" if error.filename else ""
+            remedy = _REMEDIES.get(error.errno or 0, "the same command with --debug shows where")
+            return messages.SYSTEM_REFUSED(reason=error.strerror, where=where, remedy=remedy)
+    text = str(error).splitlines()[0] if str(error) else ""
+    return messages.UNEXPECTED(kind=type(error).__name__, text=text)
+
+
+def _malformed(error: typer.exceptions.TyperException) -> AnabranchError:
+    """A command line that typer could not parse."""
+    context: typer.Context | None = getattr(error, "ctx", None)
+    reason = error.format_message().rstrip(".")
+    if context is None:
+        return messages.COMMAND_MALFORMED(reason=reason, suggestion="", usage="anabranch COMMAND", command="anabranch")
+    suggestion = ""
+    if wrong := re.match(r"No such command '(.*?)'", reason):
+        reason, suggestion = wrong[0], did_you_mean(wrong[1], getattr(context.command, "commands", {}))
+    usage = " ".join(context.get_usage().split()).removeprefix("Usage: ")
+    return messages.COMMAND_MALFORMED(reason=reason, suggestion=suggestion, usage=usage, command=context.command_path)
 
 
 # What the system may refuse to any writer, and what helps.
-_NO_SPACE, _NO_PERMISSION = "free space on that disk", "check that you may write there"
+_NO_SPACE, _NO_PERMISSION = "free space on that disk", "check that you may read and write there"
 _REMEDIES = {
     errno.ENOSPC: _NO_SPACE, errno.EDQUOT: _NO_SPACE,
     errno.EACCES: _NO_PERMISSION, errno.EPERM: _NO_PERMISSION, errno.EROFS: _NO_PERMISSION,
 }  # fmt: skip
 
 
-def _unexpected(error: Exception) -> AnabranchError:
-    if isinstance(error, OSError) and error.errno in _REMEDIES:
-        where = f": {error.filename}" if error.filename else ""
-        return messages.SYSTEM_REFUSED(reason=error.strerror, where=where, remedy=_REMEDIES[error.errno])
-    text = str(error).splitlines()[0] if str(error) else ""
-    return messages.UNEXPECTED(kind=type(error).__name__, text=text)
-
-
 def hoist_global_options(arguments: list[str]) -> list[str]:
     """Global options may be given anywhere: those behind the command are moved in front of it."""
+    directories: list[str] = []
     front: list[str] = []
     rest: list[str] = []
     waiting = iter(arguments)
@@ -139,7 +171,13 @@ def hoist_global_options(arguments: list[str]) -> list[str]:
         elif argument in ("--debug", "--quiet", "-q"):
             front.append(argument)
         elif argument == "-C":
-            front.extend([argument, *(value for value in [next(waiting, None)] if value is not None)])
+            directories.extend(value for value in [next(waiting, None)] if value is not None)
+            front.extend([argument, *directories[-1:]])
         else:
             rest.append(argument)
+    if len(directories) > 1:
+        raise messages.DIRECTORY_TWICE(directories=directories)
+    if directories == [""]:
+        # Python would take it for the current one.
+        raise messages.DIRECTORY_EMPTY()
     return front + rest

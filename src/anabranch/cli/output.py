@@ -6,16 +6,21 @@ Every operation shows its plan and asks.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from fcntl import F_GETFL, fcntl
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from select import POLLERR, poll
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anabranch.cli import messages
+from anabranch.cli import messages, progress
+from anabranch.cli.progress import Phase
 from anabranch.errors import AnabranchError, Reason
 from anabranch.text.format import escape_control_chars, escape_lines, escaped_json
 
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anabranch.project.project import Project
+    from anabranch.project.session import Count
 
 # The exit code of a command that looks, and has found something wrong.
 FOUND = 4
@@ -32,12 +38,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="As JSON on stdout.")]
 PlanAsJson = Annotated[bool, typer.Option("--json", help="The plan as JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Apply without asking.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan, change nothing.")]
-
-
-class Count(Protocol):
-    """Takes how much is done, of how much, and what else there is to say about it."""
-
-    def __call__(self, done: int, total: int, note: str = "") -> None: ...
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ class Cli:
 
     def say(self, text: str) -> None:
         if not self.quiet:
-            stderr().print(escape_lines(text), highlight=False, markup=False, soft_wrap=True)
+            with _lost_if_unread():
+                stderr().print(escape_lines(text), highlight=False, markup=False, soft_wrap=True)
 
     def say_all(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -65,38 +66,18 @@ class Cli:
         self.say(f"{reason.text}.")
 
     @contextmanager
-    def busy(self, what: str) -> Iterator[None]:
-        """Shows that something is under way: a spinner on a terminal, one line elsewhere."""
-        console = stderr()
+    def busy(self, what: str, hint: str = "") -> Iterator[Phase]:
+        """Shows that something is under way; what it yields names what it waits for. `hint` is added to what lasts."""
         if self.quiet:
-            yield
-        elif console.is_terminal:
-            with console.status(what):
-                yield
+            yield lambda _name: None
         else:
-            self.say(f"{what} ...")
-            yield
+            with progress.busy(stderr(), self.say, escape_control_chars(what), escape_control_chars(hint)) as phase:
+                yield phase
 
     @contextmanager
     def counting(self, what: str) -> Iterator[Count]:
         """A bar for things that are counted; nothing is shown before the first count."""
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        console = stderr()
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=console, disable=self.quiet or not console.is_terminal) as progress:
-            task = progress.add_task(what, visible=False, total=None)
-            said = -1
-
-            def count(done: int, total: int, note: str = "") -> None:
-                nonlocal said
-                progress.update(task, description=f"{what}{note}", completed=done, total=total, visible=True)
-                # Off a terminal: a line at the start, at the end, and at each tenth.
-                tenth = 10 * done // max(1, total)
-                if not console.is_terminal and tenth != said:
-                    self.say(f"{what}: {done} of {total}{note}")
-                said = tenth
-
+        with progress.counting(stderr(), self.say, what, self.quiet) as count:
             yield count
 
 
@@ -112,24 +93,91 @@ def stderr() -> Console:
     return Console(stderr=True)
 
 
+def open_standard_streams() -> None:
+    """Whatever the shell has closed is opened again, so that no file of ours gets the number of stdout or stderr.
+
+    A closed stdin or stdout fails as soon as it is used: its null device is opened the wrong way round. What is said on a
+    closed stderr is lost.
+    """
+    for number, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)  # takes the lowest number that is free: this one
+    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that has no such character, and names that are no UTF-8: shown as escapes, never an error.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def check_output() -> None:
+    """Refuses at the start what would fail at its first line."""
+    if fcntl(sys.stdout.fileno(), F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        raise messages.OUTPUT_CLOSED()
+
+
+def check_reader() -> None:
+    """Raises BrokenPipeError if nobody reads our output any more: what only waits would not notice."""
+    poller = poll()
+    poller.register(sys.stdout.fileno(), 0)
+    if any(event & POLLERR for _, event in poller.poll(0)):
+        raise BrokenPipeError
+
+
+def flush_output() -> None:
+    """Now, where an error can still be told. What cannot be written is dropped: Python would try again at its exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
+
+
 def write_error(error: AnabranchError, *, as_json: bool) -> None:
     """On stderr for people; with --json also on stdout, for programs."""
     if as_json:
-        about = {**error.reason.as_json(), "remedies": list(error.remedies), "exit_code": error.exit_code}
-        write_json({"error": about})
+        write_json(errors_json([error]))
     write_message(str(error))
 
 
+def errors_json(errors: Sequence[AnabranchError]) -> dict[str, Any]:
+    """The first as `error`; all as `errors` where there are more."""
+    found = [{**one.reason.as_json(), "remedies": list(one.remedies), "exit_code": one.exit_code} for one in errors]
+    return {"error": found[0], "errors": found} if len(found) > 1 else {"error": found[0]}
+
+
 def write_message(text: str) -> None:
-    sys.stderr.write(f"{escape_lines(text)}\n")
+    with _lost_if_unread():
+        sys.stderr.write(f"{escape_lines(text)}\n")
+
+
+def _lost_if_unread() -> AbstractContextManager[None]:
+    """A message that nobody can read (`2>&1 | head`, a full disk) does not end what it tells of: its work and its exit code
+    are what counts."""
+    return suppress(OSError)
 
 
 def write_json(value: object) -> None:
     sys.stdout.write(escaped_json(value, indent=2) + "\n")
 
 
+def write_json_line(value: object) -> None:
+    sys.stdout.write(escaped_json(value) + "\n")
+
+
 def write_line(text: str) -> None:
     sys.stdout.write(escape_control_chars(text) + "\n")
+
+
+def write_value(value: bytes | None, *, raw: bool) -> None:
+    """A record's value: as it came, or with what is not printable escaped."""
+    if raw:
+        sys.stdout.buffer.write((value or b"") + b"\n")
+    else:
+        write_line((value or b"").decode("utf-8", errors="backslashreplace"))
 
 
 def write_lines(lines: Iterable[str]) -> None:

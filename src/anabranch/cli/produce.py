@@ -3,110 +3,172 @@
 from __future__ import annotations
 
 import json
-import os
 import random
+import signal
 import sys
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from select import select
-from typing import Annotated
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from anabranch.cli import messages
-from anabranch.cli.output import cli_of
+from anabranch.cli.lines import LONGEST_BYTES, TERMINAL_LINE_BYTES, Group, Line, check_files, is_utf16, read_groups
+from anabranch.cli.output import Cli, cli_of
 from anabranch.cli.topics import connect
+from anabranch.errors import Failed
 
-# A file of any size arrives in parts of this.
-_READ_BYTES = 1 << 20
-# A terminal gives one line at a time, also of a pasted text. Lines that follow within this time belong together: long enough
-# to press Enter behind a pasted text that ends without one, shorter than it takes to type a line.
-_PASTE_PAUSE_S = 0.5
+if TYPE_CHECKING:
+    from anabranch.checkpoint.layout import OffsetRange
+    from anabranch.project.project import GroupProducer, KafkaAdmin
+
+# Of files and pipes: what is acknowledged is said this often. A terminal is told after each group.
+_SAY_EVERY_S = 5.0
 
 
 def produce(
     context: typer.Context,
     topic: str,
-    files: Annotated[list[Path] | None, typer.Argument(help="Files of lines; without any, standard input.")] = None,
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Files of lines; without any, standard input.", readable=False)
+    ] = None,
     key: Annotated[str | None, typer.Option(metavar="FIELD", help="The field of each JSON line that is its key.")] = None,
     partition: Annotated[int | None, typer.Option(min=0, help="Send to this partition.")] = None,
 ) -> None:
-    """Send lines to a topic; lines that are read together are sent together. Empty lines are skipped.
+    """Send lines to a topic; lines that are read together are sent together. Blank lines are left out and counted.
 
     Example: echo '{"visit_id": 1, "event_time": "2025-09-04T07:00:00"}' | anabranch produce visits
     """
     from anabranch.project.project import producer_for
 
     cli = cli_of(context)
+    check_files(files or [])
     admin = connect(cli)
+    partition = _partition(admin, topic, partition, key)
+    typed = not files and sys.stdin.isatty()
+    if typed:
+        cli.say(f"Lines for {topic}; Ctrl-D ends.")
+    sending = _Sending(cli, admin.address, topic, producer_for(admin, topic), key, partition, typed)
+    try:
+        with _Deferred(sending) as interrupt:
+            for group in read_groups(files or [], max(LONGEST_BYTES, sending.producer.most_bytes)):
+                sending.send(group)
+                interrupt.check()
+    finally:
+        # Also after an error or Ctrl-C: what was acknowledged stays acknowledged.
+        sending.report()
+
+
+def _partition(admin: KafkaAdmin, topic: str, partition: int | None, key: str | None) -> int | None:
     partitions = admin.find(topic).partitions
     if partition is not None and partition >= partitions:
         raise messages.NO_SUCH_PARTITION(topic=topic, last=partitions - 1, partition=partition)
     if partition is None and key is None:
         # One partition for all of it, as Kafka's own console producer does: the lines stay in order.
-        partition = random.randrange(partitions)
-    producer = producer_for(admin, topic)
-    sent = 0
-    if not files and sys.stdin.isatty():
-        cli.say(f"Lines for {topic}; Ctrl-D ends.")
-    for lines in _groups(files or []):
-        producer.send([(_key_of(line, key, sent + i + 1, sent), line) for i, line in enumerate(lines)], partition)
-        sent += len(lines)
-    cli.say(f"{sent:,} record{'' if sent == 1 else 's'} acknowledged by {admin.address}.")
+        return random.randrange(partitions)
+    return partition
 
 
-def _groups(files: list[Path]) -> Iterator[list[bytes]]:
-    if not files:
-        yield from lines_of(sys.stdin.fileno())
-    for file in files:
+@dataclass
+class _Sending:
+    cli: Cli
+    address: str
+    topic: str
+    producer: GroupProducer
+    key: str | None
+    partition: int | None
+    typed: bool
+    acknowledged: int = 0
+    blank: int = 0
+    is_under_way: bool = False
+    said_at_s: float = 0.0
+
+    def send(self, group: Group) -> None:
+        if group.had_mark:
+            self.cli.say("The text begins with a byte-order mark, which is left out.")
+        self.blank += group.blank
+        if not group.lines:
+            return
+        records = [self._record(line) for line in group.lines]
+        self.said_at_s = self.said_at_s or monotonic()
+        self.is_under_way = True
         try:
-            descriptor = os.open(file, os.O_RDONLY)
-        except OSError as error:
-            raise messages.INPUT_UNREADABLE(file=str(file), reason=error.strerror) from None
-        try:
-            yield from lines_of(descriptor)
+            offsets = self.producer.send(records, self.partition)
+        except Failed as error:
+            self.acknowledged += error.reason.params["acknowledged"]
+            raise
         finally:
-            os.close(descriptor)
+            self.is_under_way = False
+        self.acknowledged += len(records)
+        if self.typed:
+            self.cli.say(f"  {_records(len(records))} acknowledged: {_places(offsets)}; {self.acknowledged:,} so far.")
+        elif monotonic() - self.said_at_s >= _SAY_EVERY_S:
+            self.said_at_s = monotonic()
+            self.cli.say(f"{_records(self.acknowledged)} acknowledged so far ...")
+
+    def report(self) -> None:
+        left_out = f"; {self.blank:,} blank line{'' if self.blank == 1 else 's'} left out" if self.blank else ""
+        self.cli.say(f"{_records(self.acknowledged)} acknowledged by {self.address}{left_out}.")
+
+    def _record(self, line: Line) -> tuple[bytes | None, bytes]:
+        where = {"line": line.number, "file": line.file, "acknowledged": self.acknowledged}
+        if line.number == 1 and is_utf16(line.text):
+            raise messages.INPUT_NOT_UTF8(file=line.file, topic=self.topic)
+        if self.typed and len(line.text) >= TERMINAL_LINE_BYTES:
+            raise messages.LINE_CUT(**where, limit=TERMINAL_LINE_BYTES, topic=self.topic)
+        key = self._key_of(line)
+        size, limit = len(line.text) + len(key or b""), self.producer.most_bytes
+        if size > limit:
+            more_than = "more than " if size > LONGEST_BYTES else ""
+            raise messages.LINE_TOO_LONG(**where, more_than=more_than, size=size, limit=limit)
+        return key, line.text
+
+    def _key_of(self, line: Line) -> bytes | None:
+        if self.key is None:
+            return None
+        try:
+            value = json.loads(line.text)[self.key]
+            if value is None:
+                raise KeyError
+        except (ValueError, KeyError, TypeError, RecursionError):
+            where = {"line": line.number, "file": line.file, "acknowledged": self.acknowledged}
+            raise messages.NO_KEY_FIELD(**where, field=self.key) from None
+        return (value if isinstance(value, str) else json.dumps(value)).encode()
 
 
-def lines_of(descriptor: int) -> Iterator[list[bytes]]:
-    """Lines that arrived together. A line that is cut by a read waits for its rest."""
-    rest = b""
-    for chunk in _pasted(descriptor) if os.isatty(descriptor) else _read(descriptor):
-        *lines, rest = (rest + chunk).split(b"\n")
-        if whole := _not_empty(lines):
-            yield whole
-    if last := _not_empty([rest]):
-        yield last
+class _Deferred:
+    """Ctrl-C while a group is sent takes effect when it is acknowledged, so that the count is right; a second one at once."""
+
+    def __init__(self, sending: _Sending) -> None:
+        self._sending = sending
+        self._asked = False
+
+    def __enter__(self) -> _Deferred:
+        signal.signal(signal.SIGINT, self._on_interrupt)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def check(self) -> None:
+        if self._asked:
+            raise KeyboardInterrupt
+
+    def _on_interrupt(self, number: int, _frame: object) -> None:
+        del number
+        if self._asked or not self._sending.is_under_way:
+            raise KeyboardInterrupt
+        self._asked = True
 
 
-def _read(descriptor: int) -> Iterator[bytes]:
-    while chunk := os.read(descriptor, _READ_BYTES):
-        yield chunk
+def _records(count: int) -> str:
+    return f"{count:,} record{'' if count == 1 else 's'}"
 
 
-def _pasted(terminal: int) -> Iterator[bytes]:
-    """Reads of a terminal that followed each other, as one."""
-    reads = _read(terminal)
-    for chunk in reads:
-        while select([terminal], [], [], _PASTE_PAUSE_S)[0]:
-            more = next(reads, None)
-            if more is None:  # Ctrl-D, which a terminal tells only once
-                yield chunk
-                return
-            chunk += more
-        yield chunk
+def _places(offsets: dict[int, OffsetRange]) -> str:
+    return ", ".join(f"partition {p}, offset {_span(held)}" for p, held in sorted(offsets.items()))
 
 
-def _not_empty(lines: list[bytes]) -> list[bytes]:
-    return [stripped for line in lines if (stripped := line.rstrip(b"\r")).strip()]
-
-
-def _key_of(line: bytes, field: str | None, number: int, sent: int) -> bytes | None:
-    if field is None:
-        return None
-    try:
-        value = json.loads(line)[field]
-    except (ValueError, KeyError, TypeError):
-        raise messages.NO_KEY_FIELD(line=number, field=field, sent=sent) from None
-    return (value if isinstance(value, str) else json.dumps(value)).encode()
+def _span(held: OffsetRange) -> str:
+    return f"{held.earliest:,}" if held.count == 1 else f"{held.earliest:,} to {held.end - 1:,}"

@@ -30,22 +30,19 @@ def reprocess(
     from anabranch.reprocess.explain import explain_reprocess, explain_sent, question
     from anabranch.reprocess.inspect import check_range
     from anabranch.reprocess.plan import Range, with_topic
-    from anabranch.text.format import parse_instant
+    from anabranch.text.format import parse_instant, parse_topic_name
 
     cli = cli_of(context)
     check_answer(yes, dry_run)
     project = cli.project()
-    pipeline = with_topic(project.pipeline(find_pipeline(PIPELINES, name)), topic)
+    target = None if topic is None else parse_topic_name(topic)
+    pipeline = with_topic(project.pipeline(find_pipeline(PIPELINES, name)), target)
     zone = project.settings.timezone
     asked = Range(*(round(parse_instant(text, zone).timestamp() * 1000) for text in (start, end)))
-    wanted, lake_version = check_range(project, pipeline, asked)
+    with cli.busy("Checking the stream and the lake"):
+        wanted, lake_version = check_range(project, pipeline, asked)
     session = open_session(project, cli, new_log_file(project, "reprocess"), debug=cli.debug)
-    with cli.counting("Recomputing windows from the lake") as count:
-
-        def recomputed(windows: int, of_windows: int, rows: int, of_rows: int) -> None:
-            count(windows, of_windows, f", {rows:,} of {of_rows:,} rows")
-
-        plan = plan_reprocess(project, pipeline, asked, wanted, lake_version, session, recomputed)
+    plan = plan_reprocess(project, pipeline, asked, wanted, lake_version, session, cli)
     show(explain_reprocess(plan), REPROCESS.as_json(plan), as_json)
     if dry_run or not plan.changes:
         return

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anabranch.cli import messages
-from anabranch.cli.output import cli_of
-from anabranch.text.format import parse_duration_s
+from anabranch.cli.output import check_output, cli_of
+from anabranch.pipeline.definition import MOST_OFFSETS
+from anabranch.text.format import parse_whole_ms_s
 
 if TYPE_CHECKING:
     from anabranch.streaming.sinks.base import Start
@@ -21,7 +22,9 @@ def run(
     names: Names,
     until_caught_up: Annotated[bool, typer.Option("--until-caught-up", help="Process what is there, then end.")] = False,
     trigger: Annotated[str | None, typer.Option(metavar="20s", help="How often a batch starts.")] = None,
-    max_offsets: Annotated[int | None, typer.Option(min=1, help="How many records a batch takes at most.")] = None,
+    max_offsets: Annotated[
+        int | None, typer.Option(min=1, max=MOST_OFFSETS, help="How many records a batch takes at most.")
+    ] = None,
     to: Annotated[
         str | None, typer.Option(metavar="console|topic[:NAME]|table:PATH", help="Send the results there instead.")
     ] = None,
@@ -43,19 +46,22 @@ def run(
     """
     from anabranch.cli.live import LiveRun
     from anabranch.pipeline.catalog import PIPELINES
-    from anabranch.pipeline.definition import find_pipelines
+    from anabranch.pipeline.definition import Console, find_pipelines
+    from anabranch.streaming.messages import OUTPUT_CLOSED
     from anabranch.streaming.run import RunRequest, run_pipelines
 
     cli = cli_of(context)
     project = cli.project()
     pipelines = [
         project.sent_to(project.pipeline(pipeline), to).changed(
-            trigger_s=parse_duration_s(trigger) if trigger else None,
+            trigger_s=parse_whole_ms_s(trigger) if trigger is not None else None,
             max_offsets=max_offsets,
-            future_tolerance_s=parse_duration_s(future_tolerance) if future_tolerance else None,
+            future_tolerance_s=parse_whole_ms_s(future_tolerance) if future_tolerance is not None else None,
         )
         for pipeline in find_pipelines(PIPELINES, names, to)
     ]
+    if any(isinstance(pipeline.sink, Console) for pipeline in pipelines):
+        check_output()
     ui = LiveRun(cli)
     start: Start = "sink" if from_sink else "latest" if from_end else "earliest"
     request = RunRequest(pipelines, start, until_caught_up, _pairs(settings or []), cli.debug)
@@ -63,6 +69,8 @@ def run(
         run_pipelines(project, request, ui)
     finally:
         ui.end()
+    if ui.is_output_closed:
+        cli.tell(OUTPUT_CLOSED())
 
 
 def _pairs(settings: list[str]) -> dict[str, str]:

@@ -16,11 +16,15 @@ def setup(context: typer.Context) -> None:
 
     cli = cli_of(context)
 
-    def fetched(jar_set: str, done: int, total: int) -> None:
-        if done in (0, total) or done % 5 == 0:
-            cli.say(f"Fetching the {jar_set} jars: {done} of {total}")
+    project = cli.project()
+    counts: dict[str, str] = {}
+    with cli.busy("Checking the jars") as phase:
 
-    fetch_jars(cli.project(), fetched)
+        def fetched(jar_set: str, done: int, total: int) -> None:
+            counts[jar_set] = f"{done} of {total} for {jar_set}"
+            phase(f"fetching {', '.join(counts.values())}")
+
+        fetch_jars(project, fetched)
     if not needs_archive():
         return
     with cli.busy("Building a class-data archive (once, about 30 s)"):

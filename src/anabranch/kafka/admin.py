@@ -22,16 +22,19 @@ from confluent_kafka.admin._metadata import ClusterMetadata
 from confluent_kafka.cimpl import NewTopic
 
 from anabranch.checkpoint.layout import OffsetRange
-from anabranch.errors import Failed
+from anabranch.errors import AnabranchError, Failed
 from anabranch.kafka.messages import (
     KAFKA_PROPERTIES_REJECTED,
     KAFKA_REJECTED_CREDENTIALS,
     KAFKA_UNREACHABLE,
+    TOO_MANY_PARTITIONS,
     TOPIC_CHANGE_UNCONFIRMED,
+    TOPIC_EXISTS,
     TOPIC_MISSING,
     TOPIC_NOT_CREATED,
     TOPIC_NOT_DELETED,
 )
+from anabranch.text.format import parse_topic_name
 from anabranch.text.suggest import did_you_mean
 
 Client = TypeVar("Client")
@@ -41,6 +44,8 @@ ANSWER_TIMEOUT_S = 5.0
 # While a request waits, the errors that the client reported are checked this often. Rejected credentials stay rejected: the
 # client retries several times a second and could lock the account.
 _CHECK_EVERY_S = 1.0
+# Far more than a topic needs. Kafka would take any number, and fill its disk with a directory for each.
+MOST_PARTITIONS = 10_000
 # A new topic appears in a broker's metadata a little after the broker has confirmed its creation (0.1 s and more).
 _TOPIC_APPEARS_S = 1.0
 _TOPIC_POLL_S = 0.1
@@ -84,8 +89,13 @@ class KafkaAdmin:
         return self._find(name, monotonic() + _TOPIC_APPEARS_S)
 
     def create(self, name: str, partitions: int) -> None:
+        parse_topic_name(name)
+        if partitions > MOST_PARTITIONS:
+            raise TOO_MANY_PARTITIONS(partitions=partitions, most=MOST_PARTITIONS)
         # Reports an unreachable Kafka and rejected credentials; the creation itself would only time out.
-        self._metadata()
+        existing = {topic.name: topic for topic in self.all()}
+        if name in existing:
+            raise TOPIC_EXISTS(topic=name, partitions=existing[name].partitions)
         future = self._admin.create_topics([NewTopic(name, num_partitions=partitions)])[name]
         try:
             self._await_change(future, name, "created")
@@ -120,7 +130,7 @@ class KafkaAdmin:
         try:
             return str(futures[name].result().topic_id)
         except KafkaException as error:
-            raise self.unreachable(error) from None
+            raise self._unanswered(error, name) from None
 
     def offset_ranges(self, name: str) -> dict[int, OffsetRange]:
         """The offsets that each partition of a topic retains now."""
@@ -132,7 +142,8 @@ class KafkaAdmin:
 
     def consumer(self, extra: Mapping[str, str]) -> Consumer:
         # The client requires a group id. It has no effect: nothing is committed and nothing is subscribed to.
-        fixed = {"group.id": "anabranch", "enable.auto.commit": "false"}
+        # Offsets that are gone are an error: librdkafka's default would skip to the end without a word.
+        fixed = {"group.id": "anabranch", "enable.auto.commit": "false", "auto.offset.reset": "error"}
         return open_client(Consumer, {**self.properties, **fixed, **extra})
 
     def unreachable(self, error: KafkaException) -> Failed:
@@ -142,6 +153,7 @@ class KafkaAdmin:
         return message(address=self.address, reason=reason)
 
     def _find(self, name: str, deadline_s: float) -> TopicInfo:
+        parse_topic_name(name)
         while True:
             # All topics: a request for one by its name may create it.
             topics = {topic.name: topic for topic in self.all()}
@@ -186,7 +198,13 @@ class KafkaAdmin:
             except KafkaException as error:
                 # Just after a topic was created, the broker that leads a partition may not know it yet.
                 if not error.args[0].retriable() or monotonic() > deadline_s:
-                    raise self.unreachable(error) from None
+                    raise self._unanswered(error, name) from None
+
+    def _unanswered(self, error: KafkaException, topic: str) -> AnabranchError:
+        """Of a question about one topic, which may have been deleted meanwhile."""
+        if cause_of(error).code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            return TOPIC_MISSING(topic=topic, address=self.address, suggestion="")
+        return self.unreachable(error)
 
     def _await_change(self, future: Future[None], name: str, change: Literal["created", "deleted"]) -> None:
         try:
@@ -207,9 +225,14 @@ def open_client(client: Callable[..., Client], properties: Mapping[str, Any]) ->
 
 def error_text(error: KafkaException | KafkaError) -> str:
     """librdkafka's text, without the address in front, the timing at the end and the full stop."""
-    cause = error.args[0] if isinstance(error, KafkaException) and error.args else error
-    text = cause.str() if isinstance(cause, KafkaError) else str(cause)
+    text = (cause_of(error) if isinstance(error, KafkaException) else error).str()
     return re.sub(r"^\S+://\S+: | \(after \d+ms .*\)$", "", text).rstrip(".")
+
+
+def cause_of(error: KafkaException) -> KafkaError:
+    cause = error.args[0]
+    assert isinstance(cause, KafkaError)
+    return cause
 
 
 def answers(address: str, timeout_s: float, properties: Mapping[str, str] | None = None) -> bool:

@@ -29,7 +29,13 @@ TOPIC_MISSING = misuse(
     "{suggestion}",
     "anabranch topics create {topic}",
 )
-TOPIC_NOT_CREATED = failure("topic-not-created", "topic {topic!r} was not created: {reason}")
+TOPIC_EXISTS = misuse(
+    "topic-exists", "topic {topic!r} exists already, with {partitions:#partition}", "anabranch topics   lists what it holds"
+)
+TOO_MANY_PARTITIONS = misuse(
+    "too-many-partitions", "{partitions:,} partitions are more than a topic can have here", "use 1 to {most:,}"
+)
+TOPIC_NOT_CREATED = failure("topic-not-created", "topic {topic!r} was not created: {reason}", _CHECK_KAFKA)
 TOPIC_NOT_DELETED = failure("topic-not-deleted", "topic {topic!r} was not deleted: {reason}")
 TOPIC_CHANGE_UNCONFIRMED = failure(
     "topic-change-unconfirmed",
@@ -41,6 +47,21 @@ RECORDS_NOT_ACKNOWLEDGED = failure(
     "records-not-acknowledged",
     "Kafka at {address} acknowledged {acknowledged:,} of {sent:#record} for topic {topic!r}: {reason}",
     _CHECK_KAFKA,
+)
+RECORDS_DELETED = failure(
+    "records-deleted",
+    "topic {topic!r}, partition {partition}: the records from offset {offset:,} on were deleted while they were being read",
+    "run the same command again: it reads what the topic retains now",
+)
+# While a topic is followed.
+TOPIC_AWAITED = note("topic-awaited", "there is no topic {topic!r} on {address} yet: waiting for it")
+TOPIC_GONE = note("topic-gone", "topic {topic!r} was deleted: waiting for a new one")
+TOPIC_THERE = note("topic-there", "topic {topic!r} is there: reading it from its beginning")
+KAFKA_AWAITED = note("kafka-awaited", "Kafka at {address} does not answer: waiting for it, no record is skipped")
+KAFKA_BACK = note("kafka-back", "Kafka at {address} answers again")
+RECORDS_SKIPPED = note(
+    "records-skipped",
+    "topic {topic!r}, partition {partition}: {records:#record} from offset {offset:,} on were deleted before they were read",
 )
 NO_DELIVERY_REPORT = note("no-delivery-report", "no answer within {timeout_s:g} s")
 

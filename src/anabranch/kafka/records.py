@@ -1,19 +1,20 @@
-"""Records to and from topics through the Python client: sends whole groups, reads everything a topic retains.
+"""Records to and from topics through the Python client: sends whole groups, reads all that a topic retains.
 
 The one place that opens a producer, with the guarantees that every record of ours is sent with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from anabranch.checkpoint.layout import OffsetRange
-from anabranch.kafka.admin import KafkaAdmin, error_text, open_client
-from anabranch.kafka.messages import NO_DELIVERY_REPORT, RECORDS_NOT_ACKNOWLEDGED
+from anabranch.errors import Failed
+from anabranch.kafka.admin import KafkaAdmin, cause_of, error_text, open_client
+from anabranch.kafka.messages import NO_DELIVERY_REPORT, RECORDS_DELETED, RECORDS_NOT_ACKNOWLEDGED
 
 # A user's properties cannot change these.
 GUARANTEES = {
@@ -34,6 +35,10 @@ _GROUPED = {
     "batch.num.messages": "100000",
     "delivery.timeout.ms": str(round(_DELIVERY_TIMEOUT_S * 1000)),
 }
+# librdkafka's default of message.max.bytes, which a user's properties may change.
+_MOST_BYTES = 1_000_000
+# A queue that is full has space again as soon as the broker has acknowledged something.
+_QUEUE_POLL_S = 0.1
 
 
 def open_producer(
@@ -49,33 +54,63 @@ class GroupProducer:
     def __init__(self, properties: Mapping[str, str], topic: str) -> None:
         self._producer = open_producer(properties, fixed=_GROUPED)
         self._topic, self._address = topic, properties["bootstrap.servers"]
+        # Of a record: its key and its value.
+        self.most_bytes = int(properties.get("message.max.bytes", _MOST_BYTES))
 
     def send(
         self,
         group: Sequence[tuple[bytes | None, bytes]],
         partition: int | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> None:
-        """`partition` applies to all records of the group. If it is None, each record's key chooses."""
+    ) -> dict[int, OffsetRange]:
+        """`partition` applies to all records of the group. If it is None, each record's key chooses.
+
+        The offsets of each partition between which the group was acknowledged; other writers may have some of them.
+        """
         encoded_headers = [(name, value.encode()) for name, value in (headers or {}).items()]
         errors: list[KafkaError] = []
-        target = PARTITION_BY_KEY if partition is None else partition
+        offsets: dict[int, OffsetRange] = {}
+        acknowledged = 0
 
-        def report(error: KafkaError | None, _message: Message) -> None:
+        def report(error: KafkaError | None, message: Message) -> None:
+            nonlocal acknowledged
             if error is not None:
                 errors.append(error)
+                return
+            acknowledged += 1
+            at, offset = int(message.partition() or 0), int(message.offset() or 0)
+            held = offsets.get(at, OffsetRange(offset, offset))
+            offsets[at] = OffsetRange(min(held.earliest, offset), max(held.end, offset + 1))
 
+        target = PARTITION_BY_KEY if partition is None else partition
         for key, value in group:
-            self._producer.produce(self._topic, value, key, target, on_delivery=report, headers=list(encoded_headers))
+            if (refused := self._enqueue(value, key, target, report, encoded_headers)) is not None:
+                errors.append(refused)
+                break
         unreported = self._producer.flush(_FLUSH_TIMEOUT_S)
         if errors or unreported:
             raise RECORDS_NOT_ACKNOWLEDGED(
                 topic=self._topic,
                 address=self._address,
-                acknowledged=len(group) - max(len(errors), unreported),
+                acknowledged=acknowledged,
                 sent=len(group),
                 reason=error_text(errors[0]) if errors else NO_DELIVERY_REPORT(timeout_s=_FLUSH_TIMEOUT_S),
             )
+        return offsets
+
+    def _enqueue(
+        self, value: bytes, key: bytes | None, partition: int, report: Callable[..., None], headers: Sequence[tuple[str, bytes]]
+    ) -> KafkaError | None:
+        """Why the client does not take the record at all, as one that is too large."""
+        while True:
+            try:
+                self._producer.produce(self._topic, value, key, partition, on_delivery=report, headers=list(headers))
+            except BufferError:
+                self._producer.poll(_QUEUE_POLL_S)
+            except KafkaException as error:
+                return cause_of(error)
+            else:
+                return None
 
 
 @dataclass(frozen=True)
@@ -101,37 +136,43 @@ class Received:
 
 
 def read_records(
-    admin: KafkaAdmin, topic: str, *, follow: bool, within: Mapping[int, OffsetRange] | None = None
+    admin: KafkaAdmin,
+    topic: str,
+    *,
+    within: Mapping[int, OffsetRange] | None = None,
+    isolation: Literal["read_committed", "read_uncommitted"] = "read_committed",
 ) -> Iterator[Received]:
-    """From the earliest retained record to the current end, or `within` these offsets. `follow` reads new records too."""
+    """From the earliest retained record to the current end, or `within` these offsets."""
     ranges = admin.offset_ranges(topic) if within is None else within
     unfinished = {partition for partition, offsets in ranges.items() if offsets.end > offsets.earliest}
-    if not unfinished and not follow:
+    if not unfinished:
         return
-    consumer = admin.consumer({"enable.partition.eof": "true"})
+    consumer = admin.consumer({"enable.partition.eof": "true", "isolation.level": isolation})
     try:
-        wanted = ranges if follow else unfinished
-        consumer.assign([TopicPartition(topic, partition, ranges[partition].earliest) for partition in wanted])
-        while follow or unfinished:
+        consumer.assign([TopicPartition(topic, partition, ranges[partition].earliest) for partition in unfinished])
+        while unfinished:
             for message in consumer.consume(1000, timeout=0.5):
-                received = _received(message, admin)
-                if isinstance(received, int):  # the end of that partition
-                    unfinished.discard(received)
-                elif follow or received.offset < ranges[received.partition].end:
-                    yield received
-                if isinstance(received, Received) and received.offset >= ranges[received.partition].end - 1:
-                    unfinished.discard(received.partition)
+                partition, offset = int(message.partition() or 0), int(message.offset() or 0)
+                if (error := message.error()) is not None:
+                    if error.code() != KafkaError._PARTITION_EOF:
+                        raise read_error(error, topic, partition, offset, admin)
+                    unfinished.discard(partition)
+                    continue
+                if offset < ranges[partition].end:
+                    yield received_from(message)
+                if offset >= ranges[partition].end - 1:
+                    unfinished.discard(partition)
     finally:
         consumer.close()
 
 
-def _received(message: Message, admin: KafkaAdmin) -> Received | int:
-    """The record, or the number of the partition that was read to its end."""
-    error = message.error()
-    if error is not None:
-        if error.code() == KafkaError._PARTITION_EOF:
-            return int(message.partition() or 0)
-        raise admin.unreachable(KafkaException(error))
+def read_error(error: KafkaError, topic: str, partition: int, offset: int, admin: KafkaAdmin) -> Failed:
+    if error.code() == KafkaError._AUTO_OFFSET_RESET:
+        return RECORDS_DELETED(topic=topic, partition=partition, offset=offset)
+    return admin.unreachable(KafkaException(error))
+
+
+def received_from(message: Message) -> Received:
     return Received(
         str(message.topic()),
         int(message.partition() or 0),
@@ -153,12 +194,4 @@ def has_record(admin: KafkaAdmin, topic: str, partition: int, offsets: OffsetRan
 
     As Spark's source reads: also records of transactions that are open, or were aborted.
     """
-    consumer = admin.consumer({"enable.partition.eof": "true", "isolation.level": "read_uncommitted"})
-    try:
-        consumer.assign([TopicPartition(topic, partition, offsets.earliest)])
-        while True:
-            for message in consumer.consume(1, timeout=0.5):
-                received = _received(message, admin)
-                return isinstance(received, Received) and received.offset < offsets.end
-    finally:
-        consumer.close()
+    return next(read_records(admin, topic, within={partition: offsets}, isolation="read_uncommitted"), None) is not None

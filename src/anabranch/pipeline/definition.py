@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from anabranch.pipeline import messages
+from anabranch.text.format import parse_topic_name
 from anabranch.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 _MOST_NAME_BYTES, _MOST_HASHED_BYTES = 197, 180
 
 OutputMode = Literal["append", "update"]
+# What Spark's long holds.
+MOST_OFFSETS = 2**63 - 1
 # Takes whole lines, each with its end.
 Out = Callable[[str], None]
 
@@ -94,7 +97,7 @@ class Topic(Sink):
 
     @classmethod
     def parse(cls, target: str, pipeline: Pipeline) -> Sink:
-        return cls(target or pipeline.result_topic)
+        return cls(parse_topic_name(target) if target else pipeline.result_topic)
 
     def describe(self) -> str:
         return f"topic:{self.name}"

@@ -13,8 +13,9 @@ def start(project: Project, port: int | None, ui: Busy) -> tuple[RunningBroker, 
     """The running broker, and whether this call started it."""
     with ui.counting("Fetching Kafka's jars") as count:
         jars = ensure_jars("broker", project.ivy_settings, count)
-    with ui.busy("Starting Kafka"):
-        return start_broker(project.broker_dir, project.settings.broker.port if port is None else port, jars)
+    wanted = project.settings.broker.port if port is None else port
+    with ui.busy("Starting Kafka", f"its logs: {project.broker_dir / 'logs'}") as phase:
+        return start_broker(project.broker_dir, wanted, jars, phase)
 
 
 def stop(project: Project) -> RunningBroker | None:

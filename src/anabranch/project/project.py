@@ -29,7 +29,7 @@ from anabranch.storage.files import CheckpointLocation, Format
 if TYPE_CHECKING:
     # A UI imports no adapter: it has these names from here.
     from anabranch.kafka.admin import KafkaAdmin as KafkaAdmin
-    from anabranch.kafka.records import GroupProducer
+    from anabranch.kafka.records import GroupProducer as GroupProducer
     from anabranch.kafka.records import Received as Received
 
 
@@ -149,9 +149,7 @@ def open_project(
     directory: Path, tell: Callable[[Reason], None] | None = None, options: Mapping[str, Any] | None = None
 ) -> Project:
     """The project in a directory. `tell` is told of a migration, which happens once."""
-    if not directory.is_dir():
-        raise messages.NOT_A_DIRECTORY(path=str(directory))
-    directory = directory.resolve()
+    directory = check_directory(directory)
     project = Project(directory, load_settings(directory, options))
     # Refuses a project of a newer version; one without a mark may be of 0.1.0.
     if project.home.is_dir() and PROJECT.read(project.mark) is None:
@@ -161,6 +159,13 @@ def open_project(
         if migrated is not None and tell is not None:
             tell(migrated)
     return project
+
+
+def check_directory(directory: Path) -> Path:
+    if not directory.is_dir():
+        remedy = f"{directory} is a file: name the directory that it is in" if directory.exists() else f"mkdir -p {directory}"
+        raise messages.NOT_A_DIRECTORY(path=str(directory), remedy=remedy)
+    return directory.resolve()
 
 
 @dataclass(frozen=True)
@@ -228,10 +233,16 @@ def producer_for(admin: KafkaAdmin, topic: str) -> GroupProducer:
     return GroupProducer(admin.properties, topic)
 
 
-def read_topic(admin: KafkaAdmin, topic: str, *, follow: bool) -> Iterator[Received]:
+def read_topic(admin: KafkaAdmin, topic: str) -> Iterator[Received]:
     from anabranch.kafka.records import read_records
 
-    return read_records(admin, topic, follow=follow)
+    return read_records(admin, topic)
+
+
+def follow_topic(admin: KafkaAdmin, topic: str, tell: Callable[[Reason], None]) -> Iterator[Received | None]:
+    from anabranch.kafka.follow import follow_records
+
+    return follow_records(admin, topic, tell)
 
 
 def _anchored(properties: Mapping[str, str], directory: Path) -> dict[str, str]:

@@ -9,16 +9,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
+from anabranch.project.packages import check_packages
 from anabranch.project.project import Project
 from anabranch.spark.jars import ensure_jars
 from anabranch.spark.session import Session, start_session
 
 
-class Busy(Protocol):
-    """Shows a person that something is under way."""
+class Count(Protocol):
+    """Takes how much is done, of how much, and what else there is to say about it."""
 
-    def busy(self, what: str) -> AbstractContextManager[None]: ...
-    def counting(self, what: str) -> AbstractContextManager[Callable[[int, int], None]]: ...
+    def __call__(self, done: int, total: int, note: str = "") -> None: ...
+
+
+class Busy(Protocol):
+    """Shows a person that something is under way. `busy` yields what names the part that is waited for."""
+
+    def busy(self, what: str, hint: str = "") -> AbstractContextManager[Callable[[str], None]]: ...
+    def counting(self, what: str) -> AbstractContextManager[Count]: ...
 
 
 def new_log_file(project: Project, purpose: str) -> Path:
@@ -28,9 +35,10 @@ def new_log_file(project: Project, purpose: str) -> Path:
 def open_session(
     project: Project, ui: Busy, log_file: Path, *, changes: Mapping[str, str] | None = None, debug: bool = False
 ) -> Session:
+    check_packages()
     with ui.counting("Fetching Spark's jars") as count:
         jars = ensure_jars("spark", project.ivy_settings, count)
-    with ui.busy("Starting Spark"):
+    with ui.busy("Starting Spark", f"its log: {log_file}") as phase:
         return start_session(
             {**project.settings.spark, **(changes or {})},
             zone=project.settings.timezone,
@@ -38,4 +46,5 @@ def open_session(
             scratch_dir=project.home / "tmp",
             log_file=log_file,
             debug=debug,
+            phase=phase,
         )

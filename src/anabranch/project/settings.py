@@ -1,65 +1,42 @@
 """The settings, parsed once at the edge into frozen values: options, then environment, then anabranch.toml, then defaults.
 
-An unknown key is an error that names the nearest good one. Every value remembers where it came from.
+An unknown key is an error that names the nearest good one. Every value remembers where it came from. Each source is checked
+by itself: what is wrong in the file is wrong also where the environment overrides it.
 """
 
 from __future__ import annotations
 
 import os
-import tomllib
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
-from anabranch.errors import AnabranchError, Misused
+from anabranch.errors import Misused
 from anabranch.pipeline.catalog import PIPELINES
+from anabranch.pipeline.definition import MOST_OFFSETS
 from anabranch.project import messages
-from anabranch.text.format import parse_duration_s
+from anabranch.project.setting_values import (
+    Addresses,
+    Duration,
+    Length,
+    Location,
+    Number,
+    Properties,
+    Text,
+    TopicName,
+    Zone,
+    flatten,
+)
+from anabranch.project.settings_file import FILE_NAME, read_settings_file
 from anabranch.text.redact import shown
 from anabranch.text.suggest import did_you_mean
 
-FILE_NAME = "anabranch.toml"
 ENV_PREFIX = "ANABRANCH_"
-
-
-def _duration(value: object) -> float:
-    try:
-        return parse_duration_s(str(value))
-    except AnabranchError as error:
-        raise ValueError(f"{error.text}; {'; '.join(error.remedies)}") from None
-
-
-def _zone(name: str) -> str:
-    try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        raise ValueError(f"{name!r} is not a time zone; write it like Europe/Paris or UTC") from None
-    return name
-
-
-def _flat(value: object) -> object:
-    """TOML reads `sasl.username = "x"` as a table in a table; a property is one dotted name with a text."""
-    return {key: _text(leaf) for key, leaf in flatten(value)} if isinstance(value, Mapping) else value
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def flatten(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            yield from flatten(value, f"{above}{key}.")
-        else:
-            yield f"{above}{key}", value
-
-
-Duration = Annotated[float, BeforeValidator(_duration)]
-Properties = Annotated[dict[str, str], BeforeValidator(_flat)]
 
 
 class _Section(BaseModel):
@@ -67,44 +44,54 @@ class _Section(BaseModel):
 
 
 class Kafka(_Section):
-    bootstrap_servers: str | None = None
+    bootstrap_servers: Addresses | None = None
     # Not in a repr: it may hold passwords.
     properties: Properties = Field(default={}, repr=False)
 
 
 class Broker(_Section):
-    port: int = Field(default=9094, ge=0, le=65535)
+    port: Number = Field(default=9094, ge=0, le=65535)
 
 
 class Jars(_Section):
-    ivy_settings: Path | None = None
+    ivy_settings: Location | None = None
 
 
 class PipelineTopics(_Section):
-    source: str | None = None
-    sink: str | None = None
+    source: TopicName | None = None
+    sink: TopicName | None = None
 
 
 class PipelineSettings(_Section):
     trigger: Duration | None = None
-    max_offsets: int | None = Field(default=None, ge=1)
-    window: Duration | None = None
+    max_offsets: Number | None = Field(default=None, ge=1, le=MOST_OFFSETS)
+    window: Length | None = None
     watermark: Duration | None = None
     future_tolerance: Duration | None = None
-    table: str | None = None
+    table: Text | None = None
     topics: PipelineTopics = PipelineTopics()
-    checkpoint: Path | None = None
+    checkpoint: Location | None = None
+
+
+_UNKNOWN_PIPELINE = "unknown_pipeline"
+_PIPELINE_NAMES = tuple(pipeline.name for pipeline in PIPELINES)
+
+
+def _known(name: str) -> str:
+    if name not in _PIPELINE_NAMES:
+        raise PydanticCustomError(_UNKNOWN_PIPELINE, "there is no such pipeline")
+    return name
 
 
 class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    timezone: Annotated[str, AfterValidator(_zone)] = "UTC"
+    timezone: Zone = "UTC"
     kafka: Kafka = Kafka()
     broker: Broker = Broker()
     jars: Jars = Jars()
     spark: Properties = Field(default={}, repr=False)
-    pipelines: dict[str, PipelineSettings] = {}
+    pipelines: dict[Annotated[str, AfterValidator(_known)], PipelineSettings] = {}
 
 
 @dataclass(frozen=True)
@@ -112,6 +99,8 @@ class LoadedSettings:
     settings: Settings
     # Dotted key -> "anabranch.toml", "environment", "option"; a key that is not here has its default.
     origins: Mapping[str, str]
+    # What is wrong and therefore left out of the settings. `load_settings` gives none that has any.
+    errors: Sequence[Misused] = ()
 
     def in_force(self) -> Iterator[tuple[str, str, str]]:
         """Key, value with secrets hidden, origin: of everything that is in force."""
@@ -120,41 +109,95 @@ class LoadedSettings:
 
 
 def load_settings(project_dir: Path, options: Mapping[str, Any] | None = None) -> LoadedSettings:
-    file = project_dir / FILE_NAME
-    layers = [(FILE_NAME, _read_toml(file)), ("environment", _read_environment()), ("option", dict(options or {}))]
+    loaded = read_settings(project_dir, options)
+    if loaded.errors:
+        raise loaded.errors[0]
+    return loaded
+
+
+def read_settings(project_dir: Path, options: Mapping[str, Any] | None = None) -> LoadedSettings:
+    """All that can be understood, and everything that cannot."""
+    file = read_settings_file(project_dir)
+    variables, errors = _read_environment()
+    errors = [*file.errors, *errors]
+
+    def in_file(path: Sequence[str]) -> str:
+        line = file.line_of(path)
+        return f"{file.path}, line {line}" if line else str(file.path)
+
+    sources: list[tuple[str, Mapping[str, Any], Callable[[Sequence[str]], str]]] = [
+        (FILE_NAME, file.tree, in_file),
+        ("environment", variables, lambda _path: "the environment"),
+        ("option", options or {}, lambda _path: "the option"),
+    ]
     merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
-    for origin, layer in layers:
-        _merge(merged, layer)
-        origins |= {key: origin for key, _ in flatten(layer)}
-    _refuse_unknown_pipelines(merged, str(file))
-    try:
-        # model_validate, not Settings(...): the sources have been read above, each with its origin.
-        return LoadedSettings(Settings.model_validate(merged), origins)
-    except ValidationError as error:
-        raise _explained(error, origins, file) from None
+    for origin, tree, place in sources:
+        understood, wrong = _understood(tree, place)
+        errors += wrong
+        _merge(merged, understood)
+        origins |= {key: origin for key, _ in flatten(understood)}
+    # model_validate, not Settings(...): the sources have been read above, each with its origin.
+    return LoadedSettings(Settings.model_validate(merged), origins, errors)
 
 
-def _read_toml(file: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise messages.SETTINGS_MALFORMED(file=str(file), reason=str(error)) from None
+def _understood(tree: Mapping[str, Any], place: Callable[[Sequence[str]], str]) -> tuple[Mapping[str, Any], list[Misused]]:
+    """The tree without what is wrong in it, and what that is."""
+    errors: list[Misused] = []
+    while True:
+        try:
+            Settings.model_validate(tree)
+        except ValidationError as error:
+            for one in error.errors():
+                path = [str(part) for part in one["loc"] if part != "[key]"]
+                errors.append(_explained(one["type"], one["msg"], path, place(".".join(path).split("."))))
+                tree = _without(tree, ".".join(path))
+        else:
+            return tree, errors
 
 
-def _read_environment() -> dict[str, Any]:
+def _without(tree: Mapping[str, Any], wrong: str, above: str = "") -> dict[str, Any]:
+    """A property's name has dots of its own, so keys are compared as they are written."""
+    kept: dict[str, Any] = {}
+    for name, value in tree.items():
+        key = f"{above}{name}"
+        if key == wrong:
+            continue
+        is_inside = wrong.startswith(f"{key}.") and isinstance(value, Mapping)
+        kept[name] = _without(value, wrong, f"{key}.") if is_inside else value
+    return kept
+
+
+def _explained(kind: str, reason: str, path: list[str], where: str) -> Misused:
+    key = ".".join(path)
+    if kind in ("extra_forbidden", _UNKNOWN_PIPELINE):
+        return messages.UNKNOWN_SETTING(key=key, where=where, suggestion=did_you_mean(path[-1], _keys_at(path[:-1])))
+    if kind in ("model_type", "dict_type"):
+        reason = f"it is a section; write [{key}] and its settings below"
+    return messages.SETTING_INVALID(key=key, where=where, reason=reason.removeprefix("Value error, "))
+
+
+def _read_environment() -> tuple[dict[str, Any], list[Misused]]:
     names = [name for name in os.environ if name.upper().startswith(ENV_PREFIX)]
     known = set(Settings.model_fields)
-    for name in names:
-        if (key := _first_key(name)) not in known:
-            raise messages.UNKNOWN_VARIABLE(name=name, suggestion=did_you_mean(key, known))
-    values = _parse_environment() if names else {}
+    errors = [
+        messages.UNKNOWN_VARIABLE(name=name, suggestion=did_you_mean(key, known))
+        for name in names
+        if (key := _first_key(name)) not in known
+    ]
+    if not names:
+        return {}, errors
+    try:
+        values = _parse_environment()
+    except ValueError as error:
+        # Of pydantic-settings, which names the section and no variable.
+        section = re.findall(r'field "(\w+)"', str(error))
+        wrong = [name for name in names if _first_key(name) in section] or names
+        return {}, [*errors, messages.VARIABLE_MALFORMED(names=wrong, example=wrong[0])]
     # A shell variable cannot have a dash: ANABRANCH_PIPELINES__VISITS_LOG__TRIGGER.
     if isinstance(pipelines := values.get("pipelines"), dict):
         values["pipelines"] = {name.replace("_", "-"): value for name, value in pipelines.items()}
-    return values
+    return values, errors
 
 
 def _parse_environment() -> dict[str, Any]:
@@ -179,26 +222,9 @@ def _merge(below: dict[str, Any], above: Mapping[str, Any]) -> None:
             below[key] = value
 
 
-def _refuse_unknown_pipelines(tree: Mapping[str, Any], where: str) -> None:
-    names = [pipeline.name for pipeline in PIPELINES]
-    for name in tree.get("pipelines", {}):
-        if name not in names:
-            raise messages.UNKNOWN_SETTING(key=f"pipelines.{name}", where=where, suggestion=did_you_mean(name, names))
-
-
-def _explained(error: ValidationError, origins: Mapping[str, str], file: Path) -> Misused:
-    first = error.errors()[0]
-    path = [str(part) for part in first["loc"]]
-    key = ".".join(path)
-    origin = next((origins[o] for o in origins if o == key or o.startswith(f"{key}.")), FILE_NAME)
-    where = str(file) if origin == FILE_NAME else f"the {origin}"
-    if first["type"] == "extra_forbidden":
-        return messages.UNKNOWN_SETTING(key=key, where=where, suggestion=did_you_mean(path[-1], _keys_at(path[:-1])))
-    reason = first["msg"].removeprefix("Value error, ")
-    return messages.SETTING_INVALID(key=key, where=where, reason=reason)
-
-
 def _keys_at(path: list[str]) -> list[str]:
+    if path == ["pipelines"]:
+        return list(_PIPELINE_NAMES)
     model: type[BaseModel] = Settings
     for part in path:
         if part in model.model_fields:

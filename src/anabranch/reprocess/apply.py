@@ -12,6 +12,7 @@ from anabranch.operations.log import new_operation_id
 from anabranch.pipeline.catalog import PIPELINES
 from anabranch.pipeline.definition import Pipeline, Topic, find_pipeline
 from anabranch.project.project import Project, admin_of, cluster_of
+from anabranch.project.session import Busy, Count
 from anabranch.reprocess.inspect import later_results, stream_state, take_snapshot
 from anabranch.reprocess.plan import (
     Range,
@@ -39,9 +40,6 @@ _CHUNK_ROWS = 500_000
 # Records without a time are read with each chunk: they may add a quarter to it, not more.
 _CHUNKS_OF_UNTIMED = 4
 
-# Windows done and in all, rows done and in all.
-OnRecomputed = Callable[[int, int, int, int], None]
-
 
 def plan_reprocess(
     project: Project,
@@ -50,21 +48,27 @@ def plan_reprocess(
     wanted: Range,
     lake_version: int,
     session: Session,
-    progress: OnRecomputed,
+    ui: Busy,
 ) -> ReprocessPlan:
     assert isinstance(pipeline.sink, Topic)
     assert pipeline.window_s is not None
     admin = admin_of(project)
-    lake = files_within(project.lake, *hours_of(wanted), lake_version)
+    with ui.busy("Finding the files of the lake"):
+        lake = files_within(project.lake, *hours_of(wanted), lake_version)
     rows_at_most = max(_CHUNK_ROWS, _CHUNKS_OF_UNTIMED * lake.rows_without_time)
     chunks = list(split_range(wanted, pipeline.window_s, lake.rows_by_hour, rows_at_most))
     try:
-        results = _recompute(project, pipeline, chunks, lake.version, session, progress)
+        with ui.counting("Recomputing windows from the lake") as count:
+            results = _recompute(project, pipeline, chunks, lake.version, session, count)
     finally:
-        session.end()
-    inputs = take_snapshot(project, pipeline, wanted, admin, lake.version)
-    within = {partition: OffsetRange(*held) for partition, held in inputs.results.items()}
-    records = latest_by_key(read_records(admin, pipeline.sink.name, follow=False, within=within))
+        with ui.busy("Ending Spark"):
+            session.end()
+    with ui.busy(f"Comparing with what {pipeline.sink.name} holds") as phase:
+        phase("counting the records of the lake")
+        inputs = take_snapshot(project, pipeline, wanted, admin, lake.version)
+        phase("reading the results of the topic")
+        within = {partition: OffsetRange(*held) for partition, held in inputs.results.items()}
+        records = latest_by_key(read_records(admin, pipeline.sink.name, within=within))
     latest = {key: record.value_text for key, record in records.items()}
     return ReprocessPlan(
         operation=new_operation_id("reprocess"),
@@ -84,7 +88,7 @@ def plan_reprocess(
 
 
 def _recompute(
-    project: Project, pipeline: Pipeline, chunks: list[RangeChunk], version: int, session: Session, progress: OnRecomputed
+    project: Project, pipeline: Pipeline, chunks: list[RangeChunk], version: int, session: Session, count: Count
 ) -> list[tuple[str, str]]:
     from anabranch.reprocess.recompute import recompute
 
@@ -94,11 +98,11 @@ def _recompute(
     rows_in_all = sum(chunk.rows for chunk in chunks)
     results: list[tuple[str, str]] = []
     windows, rows = 0, 0
-    progress(0, windows_in_all, 0, rows_in_all)
+    count(0, windows_in_all, f", 0 of {rows_in_all:,} rows")
     for chunk in chunks:
         results += recompute(session.spark, pipeline, chunk.range, lake=lake, version=version, zone=zone)
         windows, rows = windows + count_windows(chunk.range, pipeline.window_s), rows + chunk.rows
-        progress(windows, windows_in_all, rows, rows_in_all)
+        count(windows, windows_in_all, f", {rows:,} of {rows_in_all:,} rows")
     return results
 
 

@@ -136,6 +136,6 @@ def later_results(admin: KafkaAdmin, topic: str, planned: InputSnapshot, now: In
         partition: OffsetRange(max(earliest, planned.results.get(partition, (0, 0))[1]), end)
         for partition, (earliest, end) in now.results.items()
     }
-    for record in read_records(admin, topic, follow=False, within=since):
+    for record in read_records(admin, topic, within=since):
         if record.key is not None:
             yield LaterResult(record.key_text, record.header(ORIGIN) or "elsewhere", record.header(OPERATION))

@@ -43,4 +43,10 @@ IVY_SETTINGS_MISSING = misuse(
     "jars.ivy_settings is {path}, but there is no such file",
     "fix jars.ivy_settings in anabranch.toml",
 )
+SPARK_NOT_STARTED = failure(
+    "spark-not-started",
+    "Spark did not start: {reason}",
+    "check [spark] in anabranch.toml and --set: anabranch config",
+    "see its log: {log}",
+)
 JVM_EXITED = failure("jvm-exited", "Spark's JVM exited during startup", "see its log: {log}", "anabranch doctor")

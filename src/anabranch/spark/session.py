@@ -6,17 +6,19 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anabranch.errors import Failed
 from anabranch.spark.class_archive import archive_options
 from anabranch.spark.jars import pyspark_home
 from anabranch.spark.java import find_java
 from anabranch.spark.jvm import Jvm, launch_jvm
+from anabranch.spark.messages import JVM_EXITED, SPARK_NOT_STARTED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -110,7 +112,9 @@ def start_session(
     scratch_dir: Path,
     log_file: Path,
     debug: bool = False,
+    phase: Callable[[str], None] = lambda _name: None,
 ) -> Session:
+    """`phase` is told what is being waited for."""
     log_file.parent.mkdir(parents=True, exist_ok=True)
     scratch_dir.mkdir(parents=True, exist_ok=True)
     settings = {
@@ -129,8 +133,28 @@ def start_session(
     environment = {"SPARK_HOME": str(pyspark_home()), "SPARK_LOCAL_IP": "127.0.0.1"}
     java = find_java()
     options = [*archive_options(java, jars), *_java_options(settings, debug)]
+    phase("launching its JVM")
     jvm = launch_jvm(java, jars, options, environment, log_file)
-    return Session(_connect(settings), jvm)
+    phase("connecting to its JVM")
+    try:
+        return Session(_connect(settings), jvm)
+    except Exception as error:
+        # Before the JVM is gone: the error's words are there.
+        told = _not_started(error, log_file)
+        jvm.kill()
+        raise told or error from None
+
+
+def _not_started(error: Exception, log_file: Path) -> Failed | None:
+    """What Spark did not like; None: it was not Spark that failed. Java's own words are behind the first colon of a line."""
+    from py4j.protocol import Py4JError, Py4JJavaError
+
+    if not isinstance(error, Py4JJavaError):
+        # Nobody answers: Spark ends its JVM where it cannot create a directory.
+        return JVM_EXITED(log=str(log_file)) if isinstance(error, Py4JError | OSError) else None
+    named = [line for line in str(error).splitlines() if line.startswith(": ")]
+    reason = named[0].partition(": ")[2].partition(": ")[2] if named else ""
+    return SPARK_NOT_STARTED(reason=reason or "it gave no reason", log=str(log_file))
 
 
 def shuffle_partitions(*changes: Mapping[str, str]) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-Cause = Literal["stopped", "kafka away", "data lost", "other"]
+Cause = Literal["stopped", "output closed", "kafka away", "data lost", "other"]
 
 # Looked for in this order: a loss of data often drags a time-out behind it.
 _SIGNS: tuple[tuple[Cause, re.Pattern[str]], ...] = (
     ("stopped", re.compile(r"GateClosedError")),
+    ("output closed", re.compile(r"OutputClosedError")),
     (
         "data lost",
         re.compile(r"KAFKA_DATA_LOSS|OffsetOutOfRange|data may have been lost|failOnDataLoss|Partition.*offset was changed"),
@@ -22,6 +23,10 @@ _SIGNS: tuple[tuple[Cause, re.Pattern[str]], ...] = (
         ),
     ),
 )
+
+
+class OutputClosedError(Exception):
+    """Ends a query whose batch cannot be printed, because nobody reads it any more."""
 
 
 def cause_of(error: str) -> Cause:

@@ -158,6 +158,11 @@ QUERY_FAILED = failure(
     "anabranch run {pipeline}   resumes from its last committed batch",
 )
 WAITS_FOR_KAFKA = note("waits-for-kafka", "Kafka was unreachable and ended it; it restarts on its checkpoint")
+OUTPUT_CLOSED = note(
+    "output-closed-under-a-run",
+    "nobody reads the output any more, so the run was stopped; a batch that could not be printed was not committed,"
+    " and prints again at the next start",
+)
 STOPS_AFTER_BATCH = note("stops-after-batch", "after the batch under way")
 
 # What a status and a history say.

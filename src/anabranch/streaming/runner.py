@@ -191,7 +191,10 @@ class Runner:
             running.update(state="waiting", note=messages.WAITS_FOR_KAFKA().text)
             return
         running.end()
-        if cause != "stopped" and not (running.gate.is_closed and cause == "kafka away"):
+        if cause == "output closed":
+            # Of all pipelines: their prints have one reader. The batch is not committed, it prints at the next start.
+            self.stop_all()
+        elif cause != "stopped" and not (running.gate.is_closed and cause == "kafka away"):
             running.error = self._failure(running, cause, error or "")
         running.update(state="failed" if running.error else "stopped", note="")
 

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from anabranch.text.messages import DURATION_MALFORMED, TIME_MALFORMED, TIME_NONEXISTENT
+from anabranch.text.messages import (
+    DURATION_MALFORMED,
+    DURATION_TOO_FINE,
+    DURATION_TOO_LONG,
+    TIME_MALFORMED,
+    TIME_NONEXISTENT,
+    TOPIC_NAME_ILLEGAL,
+)
 
 _SECONDS = {
     "ms": 0.001,
@@ -24,6 +32,10 @@ _SECONDS = {
 }
 # 9999-12-31T23:59:59.999Z: beyond it a calendar ends, and a log that says so is damaged.
 _LAST_MS = 253_402_300_799_999
+# 100 years: longer than any stream, and far within the microseconds that Spark counts in a long.
+_LONGEST_S = 36_500 * 86_400.0
+# Kafka's own rule.
+_TOPIC_NAME = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}")
 _PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*")
 
 
@@ -38,7 +50,23 @@ def parse_duration_s(text: str) -> float:
         total_s, end = total_s + float(part[1]) * unit_s, part.end()
     if end == 0 or end != len(text):
         raise DURATION_MALFORMED(text=text)
+    if total_s > _LONGEST_S:
+        raise DURATION_TOO_LONG(text=text)
     return total_s
+
+
+def parse_whole_ms_s(text: str) -> float:
+    """A duration as Spark takes it. A part of a millisecond would be rounded away: 0.4 ms would become a window of 0."""
+    duration_s = parse_duration_s(text)
+    if not math.isclose(duration_s * 1000, round(duration_s * 1000)):
+        raise DURATION_TOO_FINE(text=text)
+    return duration_s
+
+
+def parse_topic_name(text: str) -> str:
+    if _TOPIC_NAME.fullmatch(text) is None:
+        raise TOPIC_NAME_ILLEGAL(name=text)
+    return text
 
 
 def _unit_s(unit: str) -> float | None:

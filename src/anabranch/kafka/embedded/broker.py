@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 from base64 import urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -69,15 +69,23 @@ def find_broker(broker_dir: Path) -> RunningBroker | None:
     return broker if broker is not None and broker.mark.is_alive() else None
 
 
-def start_broker(broker_dir: Path, port: int, jars: Sequence[Path]) -> tuple[RunningBroker, bool]:
-    """The running broker, and whether this call started it. Returns once the broker answers."""
+def start_broker(
+    broker_dir: Path, port: int, jars: Sequence[Path], phase: Callable[[str], None] = lambda _name: None
+) -> tuple[RunningBroker, bool]:
+    """The running broker, and whether this call started it. Returns once the broker answers.
+
+    `phase` is told what is being waited for.
+    """
     broker_dir.mkdir(parents=True, exist_ok=True)
+    phase("waiting for another start of it")
     with FileLock(broker_dir / "start.lock"):
         if (running := find_broker(broker_dir)) is not None:
             return running, False
         port = port or _free_port()
         refuse_taken(port)
+        phase("launching its JVM")
         process = _launch(broker_dir, port, jars)
+        phase(f"waiting for an answer on port {port}")
         mark = mark_of(process.pid)
         broker = RunningBroker(mark, port, mark.created_s)
         BROKER.write(broker_dir / "broker.json", broker)

@@ -84,7 +84,7 @@ class DeltaPolicy(SinkPolicy):
             if retained is None or held.end > retained.end:
                 raise messages.TABLE_OF_OTHER_RECORDS(**about, table=_path(pipeline), offset=last)
             if last >= retained.earliest:
-                for record in read_records(kafka, topic, follow=False, within={partition: OffsetRange(last, last + 1)}):
+                for record in read_records(kafka, topic, within={partition: OffsetRange(last, last + 1)}):
                     if record.timestamp_ms != round(held.last_time.timestamp() * 1000):
                         raise messages.TABLE_OF_OTHER_RECORDS(**about, table=_path(pipeline), offset=last)
             begin = min(held.first, retained.earliest)

@@ -66,7 +66,7 @@ def _counts(rewound: RewoundBatches, topic: str) -> list[Reason]:
         return [messages.TOPIC_NOT_COUNTED(records=held)]
     from anabranch.kafka.records import read_records
 
-    results = read_records(kafka, topic, follow=False)
+    results = read_records(kafka, topic)
     emitted, corrected = emitted_and_corrected(results, rewound.pipeline.name, rewound.batch)
     counts = [messages.TOPIC_KEYS(keys=len(emitted))]
     return [*counts, messages.TOPIC_OVERWRITES_CORRECTED(keys=len(corrected))] if corrected else counts
