@@ -29,6 +29,9 @@ def run(
     future_tolerance: Annotated[
         str | None, typer.Option(metavar="1h", help="How much later than its record's timestamp an event may be.")
     ] = None,
+    allow_watermark_jump: Annotated[
+        bool, typer.Option("--allow-watermark-jump", help="Let the first batch pass, however far its watermark has moved.")
+    ] = False,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A Spark setting.")] = None,
 ) -> None:
     """Run pipelines in one Spark application, until Ctrl-C, which ends them after their batch.
@@ -39,6 +42,7 @@ def run(
     from anabranch.pipeline.catalog import PIPELINES
     from anabranch.pipeline.definition import find_pipelines
     from anabranch.streaming.run import RunRequest, run_pipelines
+    from anabranch.streaming.sinks.base import Start
 
     cli = cli_of(context)
     project = cli.project()
@@ -51,7 +55,8 @@ def run(
         for pipeline in find_pipelines(PIPELINES, names, to)
     ]
     ui = LiveRun(cli)
-    request = RunRequest(pipelines, "latest" if from_end else "earliest", until_caught_up, _pairs(settings or []), cli.debug)
+    start: Start = "latest" if from_end else "earliest"
+    request = RunRequest(pipelines, start, until_caught_up, _pairs(settings or []), cli.debug, allow_watermark_jump)
     try:
         run_pipelines(project, request, ui)
     finally:

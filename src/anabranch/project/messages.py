@@ -21,6 +21,11 @@ UNKNOWN_SETTING = misuse("unknown-setting", "unknown setting {key} in {where}", 
 SETTING_INVALID = misuse(
     "setting-invalid", "the setting {key} in {where} is invalid: {reason}", "anabranch config   shows what is in force"
 )
+SKIP_OF_OTHER_TOPIC = misuse(
+    "skip-of-other-topic",
+    "the setting skip names the record {record}, and the pipeline reads the topic {topic}",
+    "write it like {topic}:0:24, or remove it",
+)
 
 # Migration of a project that an earlier version wrote.
 MIGRATED = note(

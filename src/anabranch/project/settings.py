@@ -6,6 +6,7 @@ An unknown key is an error that names the nearest good one. Every value remember
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from anabranch.text.suggest import did_you_mean
 
 FILE_NAME = "anabranch.toml"
 ENV_PREFIX = "ANABRANCH_"
+# A record as every command names it; partitions and offsets as large as Kafka's.
+_RECORD = re.compile(r"[A-Za-z0-9._-]{1,249}:[0-9]{1,9}:[0-9]{1,18}")
 
 
 def _duration(value: object) -> float:
@@ -39,6 +42,12 @@ def _zone(name: str) -> str:
     except (KeyError, ValueError, OSError):
         raise ValueError(f"{name!r} is not a time zone; write it like Europe/Paris or UTC") from None
     return name
+
+
+def _record(text: str) -> str:
+    if _RECORD.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is not a record; write it like visits:0:24 (topic, partition, offset)")
+    return text
 
 
 def _flat(value: object) -> object:
@@ -90,7 +99,10 @@ class PipelineSettings(_Section):
     max_offsets: int | None = Field(default=None, ge=1)
     window: Duration | None = None
     watermark: Duration | None = None
+    watermark_jump: Duration | None = Field(default=None, gt=0)
     future_tolerance: Duration | None = None
+    # Records that are left out.
+    skip: tuple[Annotated[str, AfterValidator(_record)], ...] = ()
     table: str | None = None
     topics: PipelineTopics = PipelineTopics()
     checkpoint: Path | None = None

@@ -92,3 +92,20 @@ QUERY_FAILED = failure(
 )
 WAITS_FOR_KAFKA = note("waits-for-kafka", "Kafka was unreachable and ended it; it restarts on its checkpoint")
 STOPS_AFTER_BATCH = note("stops-after-batch", "after the batch under way")
+LATE = note("late", "{late:,} late, not counted")
+LATE_ABOUT = note("late-about", "about {late:,} late, not counted")
+ALL_LATE = note("all-late", "EVERY ROW IS TOO LATE, NONE IS COUNTED")
+JUMPED = note("jumped", "{pipeline}: {jump}")
+WATERMARK_JUMPED = note(
+    "watermark-jumped", "the watermark jumped by {size}, from {before} to {after}, after batch {batch}: {by}"
+)
+JUMP_MOVED_BY = note("jump-moved-by", "record {record} has the event time {event_time}")
+JUMP_MOVED_BY_UNKNOWN = note("jump-moved-by-unknown", "which record moved it is not known")
+WATERMARK_JUMP = refusal(
+    "watermark-jump",
+    "{pipeline} stopped before batch {batch}, which has written nothing: {jump}. More than {limit} is not allowed by its"
+    " setting watermark_jump",
+    "if the jump is right: anabranch run {pipeline} --allow-watermark-jump   lets this batch pass",
+    'if it is not: anabranch rewind {pipeline} {target}, then set skip = ["{record}"] in [pipelines.{pipeline}] of'
+    " anabranch.toml, then: anabranch run {pipeline}",
+)

@@ -47,6 +47,8 @@ class RunRequest:
     until_caught_up: bool
     spark_settings: Mapping[str, str]
     debug: bool
+    # The first batch of each may run under a watermark that has moved further than its pipeline allows.
+    allows_watermark_jump: bool = False
 
 
 def run_pipelines(project: Project, request: RunRequest, ui: RunUI) -> None:
@@ -85,7 +87,8 @@ def _runner(
     leases: Sequence[Lease],
 ) -> Runner:
     # It imports pyspark: a run that is refused needs none.
-    from anabranch.streaming.runner import PipelineRun, Runner
+    from anabranch.streaming.runner import Runner
+    from anabranch.streaming.running import PipelineRun
 
     runs = []
     for pipeline, lease in zip(request.pipelines, leases, strict=True):
@@ -98,7 +101,7 @@ def _runner(
             start=request.start,
             until_caught_up=request.until_caught_up,
         )
-        runs.append(PipelineRun(query, location, lease.release))
+        runs.append(PipelineRun(query, location, lease.release, request.allows_watermark_jump))
     return Runner(session.spark, runs, admin, ui, str(log_file))
 
 
