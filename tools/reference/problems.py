@@ -66,7 +66,7 @@ The problems are judged in this order; the first that applies is the record's pr
 The words are stable.
 
 {table(("order", "problem", "what it means", "what to do"), rows)}
-A record with one of the problems `null value` to `duplicate key` cannot be trusted as a whole: it has no event time in the lake.
+A record with a problem from `null value` to `duplicate key` cannot be trusted as a whole: it has no event time in the lake.
 A record with another problem keeps its event time if that is in range.
 `visits-sessions` has no guard against events from the future.
 [decoder.md](../internals/decoder.md) describes the decoder.

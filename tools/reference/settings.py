@@ -33,7 +33,7 @@ _PIPELINE_MEANINGS = {
     "watermark": ("duration", "The watermark delay. Only for pipelines that have one."),
     "watermark_jump": (
         "duration",
-        "A watermark that would move further in one batch stops the query before that batch. Only for pipelines with a watermark.",
+        "A watermark that would move further in one batch stops the query before that batch. Only with a watermark.",
     ),
     "future_tolerance": ("duration", "How much later than its record's Kafka timestamp an event may be."),
     "skip": ("list of TOPIC:PARTITION:OFFSET", "Records that are left out, with the problem `skipped`."),
