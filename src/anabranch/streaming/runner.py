@@ -6,6 +6,7 @@ sends no events: Kafka's end offsets, and stop requests from other terminals.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -39,8 +40,8 @@ BACKOFF_S = (1.0, 30.0)
 # Spark's listener bus may drop an event. A query that has ended is believed without it after this long: until then the
 # events of its last batches may still come.
 EVENT_LOST_S = 5.0
-# A query that is asked to stop and is busy without a batch coming to the sink waits for Kafka: then it is interrupted.
-NO_BATCH_S = 3.0
+# A query that asks Kafka for its offsets so long after a stop was asked for waits for a Kafka that is away.
+KAFKA_SILENT_S = 3.0
 
 
 class RunOutput(Protocol):
@@ -81,6 +82,7 @@ class Runner:
                 self._tick(running)
             self._poll_kafka()
             self._output.show([running.progress for running in self._running])
+        self._spark.streams.removeListener(self._listener)
         for running in self._running:
             if running.error is not None:
                 raise running.error
@@ -132,14 +134,16 @@ class Runner:
 
     def _progressed(self, running: Running, progress: dict[str, Any]) -> None:
         # A query without data reports its last batch again, with nothing in it.
-        if "addBatch" not in progress["durationMs"]:
+        if "addBatch" not in progress["durationMs"] or progress["batchId"] <= running.recorded:
             return
+        if progress["batchId"] > running.recorded + 1:
+            self._catch_up(running, below=progress["batchId"])
+        self._record(running, progress)
+
+    def _record(self, running: Running, progress: dict[str, Any]) -> None:
         location, pipeline = running.run.location, running.run.query.pipeline
         logs = read_batch(location.storage(), progress["batchId"])
         record = batch_record(progress, pipeline, logs)
-        if record.batch > running.recorded + 1:
-            # Spark has dropped the events between.
-            reconcile(location, read_logs(location.storage()), below=record.batch)
         jump = watermark_jump(record, pipeline, logs)
         append_batch(location, record, jump)
         running.recorded, running.failures = record.batch, 0
@@ -148,6 +152,19 @@ class Runner:
         if jump is not None:
             running.update(jump=describe_jump(jump))
             self._output.tell(messages.JUMPED(pipeline=running.name, jump=describe_jump(jump)))
+
+    def _catch_up(self, running: Running, below: int) -> None:
+        """Batches whose events were dropped, or are late: Spark keeps the last hundred, the logs know of all."""
+        if running.query is None or running.recorded >= below - 1:
+            return
+        kept = [json.loads(one.json) for one in running.query.recentProgress]
+        missed = [one for one in kept if running.recorded < one["batchId"] < below and "addBatch" in one["durationMs"]]
+        first = missed[0]["batchId"] if missed else below
+        if running.recorded < first - 1:
+            location = running.run.location
+            running.recorded = reconcile(location, read_logs(location.storage()), first)
+        for progress in missed:
+            self._record(running, progress)
 
     def _show_batch(self, running: Running, record: BatchRecord) -> None:
         so_far = running.progress
@@ -163,9 +180,8 @@ class Runner:
         )
 
     def _query_ended(self, running: Running, error: str | None) -> None:
+        self._catch_up(running, below=_next(running.newest_commit()))
         running.query = None
-        location = running.run.location
-        running.recorded = reconcile(location, read_logs(location.storage()))
         cause = "stopped" if error is None else cause_of(error)
         if cause == "kafka away" and not running.gate.is_closing:
             running.retry_at_s = monotonic() + min(BACKOFF_S[0] * 2**running.failures, BACKOFF_S[1])
@@ -211,13 +227,22 @@ class Runner:
             running.update(state="stopping", note=messages.STOPS_AFTER_BATCH().text)
 
     def _stop_without_batch(self, running: Running, query: StreamingQuery) -> None:
-        """A query with a batch ends by itself behind it (batch_gate.py). By the checkpoint, which shows what is committed."""
-        is_idle = not query.status["isTriggerActive"]
-        if (is_idle or monotonic() - running.closed_at_s >= NO_BATCH_S) and running.gate.is_quiet(running.newest_commit()):
-            running.gate.shut()
-            # Looked at again: what came in before it was shut has to be committed.
-            if running.gate.is_quiet(running.newest_commit()):
-                query.stop()
+        """A query with a batch ends by itself behind it (batch_gate.py); one without would wait for its next."""
+        if not self._has_no_batch(running, query.status) or not running.gate.is_quiet(running.newest_commit()):
+            return
+        running.gate.shut()
+        # Looked at again: what came in before it was shut has to be committed.
+        if running.gate.is_quiet(running.newest_commit()):
+            query.stop()
+
+    def _has_no_batch(self, running: Running, status: dict[str, Any]) -> bool:
+        """Between two batches a busy query looks idle for a moment, too short to see it twice."""
+        now_s = monotonic()
+        if not status["isTriggerActive"]:
+            running.idle_since_s = running.idle_since_s or now_s
+            return not status["isDataAvailable"] or now_s - running.idle_since_s >= TICK_S
+        running.idle_since_s = None
+        return now_s - running.closed_at_s >= KAFKA_SILENT_S and status["message"].startswith("Getting offsets")
 
     def _poll_kafka(self) -> None:
         if monotonic() - self._polled_at_s < POLL_KAFKA_S:
@@ -242,3 +267,7 @@ class Runner:
             return stopped
         failed = messages.DATA_LOST if cause == "data lost" else messages.QUERY_FAILED
         return failed(pipeline=running.name, reason=summary_of(error), log=self._log_file)
+
+
+def _next(batch: int | None) -> int:
+    return 0 if batch is None else batch + 1

@@ -43,7 +43,9 @@ class Running:
     recorded: int = -1
     retained: dict[int, OffsetRange] = field(default_factory=dict)
     read: Mapping[int, int] = field(default_factory=dict)
+    # When a stop was asked for, and since when the query has looked idle then.
     closed_at_s: float = 0.0
+    idle_since_s: float | None = None
     retry_at_s: float | None = None
     # Since when the query is known to have ended although no event said so.
     inactive_since_s: float | None = None
