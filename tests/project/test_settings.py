@@ -97,6 +97,9 @@ def test_an_unknown_setting_is_rejected_with_the_nearest_known_one(
         ("[broker]\nport = 70000", "broker.port", "65535"),
         ('[pipelines.visits-log]\ntrigger = "5"', "pipelines.visits-log.trigger", "'5'"),
         ("[pipelines.visits-log]\nmax_offsets = 0", "pipelines.visits-log.max_offsets", "1"),
+        ('[pipelines.visits-counter]\nwatermark_jump = "0"', "pipelines.visits-counter.watermark_jump", "greater than 0"),
+        ('[pipelines.visits-log]\nskip = ["visits:0:24", "visits:0"]', "pipelines.visits-log.skip.1", "'visits:0'"),
+        ('[pipelines.visits-log]\nskip = ["visits:0:-1"]', "pipelines.visits-log.skip.0", "visits:0:24"),
     ],
 )
 def test_an_invalid_setting_is_rejected_with_the_reason(tmp_path: Path, toml: str, key: str, reason: str) -> None:
@@ -149,30 +152,45 @@ def test_secrets_are_in_force_and_never_shown(tmp_path: Path) -> None:
     assert "hunter2" not in repr(loaded.settings)
 
 
+def test_records_to_skip_are_of_the_topic_that_the_pipeline_reads(tmp_path: Path) -> None:
+    _write(tmp_path, '[pipelines.visits-counter]\nskip = ["visits:0:24", "visits:1:3"]\nwatermark_jump = "1d"')
+    changed = open_project(tmp_path).pipeline(VISITS_COUNTER)
+    assert (changed.skip, changed.watermark_jump_s) == (("visits:0:24", "visits:1:3"), 86_400)
+    assert open_project(tmp_path).pipeline(VISITS_WINDOWS).skip == ()
+    _write(tmp_path, '[pipelines.visits-counter]\nskip = ["visits:0:24"]\ntopics = { source = "others" }')
+    with pytest.raises(Misused) as rejected:
+        open_project(tmp_path).pipeline(VISITS_COUNTER)
+    assert rejected.value.code == "skip-of-other-topic"
+
+
 # Each duration that a pipeline has no default of.
 NOT_SETTABLE = [
-    (pipeline.name, what)
+    (pipeline.name, setting, what)
     for pipeline in PIPELINES
-    for what, default in (("window", pipeline.window_s), ("watermark", pipeline.watermark_s))
+    for setting, what, default in (
+        ("window", "window", pipeline.window_s),
+        ("watermark", "watermark", pipeline.watermark_s),
+        ("watermark_jump", "watermark", pipeline.watermark_s),
+    )
     if default is None
 ]
 
 
-@pytest.mark.parametrize(("name", "what"), NOT_SETTABLE)
+@pytest.mark.parametrize(("name", "setting", "what"), NOT_SETTABLE)
 def test_a_window_or_watermark_cannot_be_set_where_a_pipeline_has_none(
-    make_project: Callable[[str], Project], name: str, what: str
+    make_project: Callable[[str], Project], name: str, setting: str, what: str
 ) -> None:
     project = make_project("project")
-    project.configure(f'[pipelines.{name}]\n{what} = "5m"')
+    project.configure(f'[pipelines.{name}]\n{setting} = "5m"')
     rejected = project("pipelines", "--json")
     assert (rejected.returncode, "usage[window-not-settable]" in rejected.stderr) == (2, True), rejected.stderr
     error = json.loads(rejected.stdout)["error"]
-    assert error["params"] == {"pipeline": name, "what": what, "setting": f"pipelines.{name}.{what}"}
+    assert error["params"] == {"pipeline": name, "what": what, "setting": f"pipelines.{name}.{setting}"}
 
 
 def test_a_window_and_a_watermark_can_be_set_where_a_pipeline_has_them(make_project: Callable[[str], Project]) -> None:
-    assert ("visits-sessions", "window") in NOT_SETTABLE
-    assert ("visits-sessions", "watermark") not in NOT_SETTABLE
+    assert ("visits-sessions", "window", "window") in NOT_SETTABLE
+    assert ("visits-sessions", "watermark", "watermark") not in NOT_SETTABLE
     project = make_project("project")
     project.configure(
         '[pipelines.visits-counter]\nwindow = "5m"\nwatermark = "1m"\n[pipelines.visits-sessions]\nwatermark = "2m"'

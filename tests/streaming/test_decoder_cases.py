@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from anabranch.streaming.decoder.decode import decode
+from anabranch.streaming.decoder.decode import SKIPPED, decode
 from tests.streaming.decoder_cases import BROKEN, CASES, FUTURE, HOUR_S, SEVEN, ZONE, at
 from tests.streaming.decoder_frames import COLUMNS, RECORD_TIME_S, RECORDS, in_utc, records, utc_text
 
@@ -53,6 +53,17 @@ def test_the_columns_come_in_a_fixed_order_and_the_bytes_as_they_came(spark: Spa
     without_headers = decode(records(spark, []).drop("headers"), zone=ZONE, future_tolerance_s=None)
     assert without_headers.columns == COLUMNS[:-1]
     assert dict(without_headers.dtypes)["event_time"] == "timestamp"
+
+
+def test_a_record_to_skip_has_that_problem_and_no_other_and_the_rest_is_as_it_was(
+    spark: SparkSession, decoded: list[Row]
+) -> None:
+    values = [case.value for case in CASES]
+    skip = ["visits:1:0", f"visits:1:{len(CASES) - 1}", "visits:0:1", "other:1:2"]
+    found = in_utc(decode(records(spark, values), zone=ZONE, future_tolerance_s=HOUR_S, skip=skip))
+    assert [row.offset for row in found if row.problem == SKIPPED] == [0, len(CASES) - 1]
+    assert [row.event_time for row in found] == [row.event_time for row in decoded]
+    assert found[1:-1] == decoded[1:-1]
 
 
 def test_records_whose_json_is_broken_have_no_event_time(decoded: list[Row]) -> None:

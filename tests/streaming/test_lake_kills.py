@@ -9,6 +9,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from deltalake import DeltaTable
 
+from anabranch.checkpoint.history import newest_entry, newest_first
+from anabranch.checkpoint.reader import read_logs
+from anabranch.pipeline.builtin.visits_lake import VISITS_LAKE
+from anabranch.project.project import open_project
 from tests.support.harness import Project
 
 pytestmark = pytest.mark.crash
@@ -47,4 +51,11 @@ def test_the_lake_has_every_offset_exactly_once_after_kills_at_random_moments(pr
     ends = {p: sum(partition == p for partition, _ in found) for p in (0, 1)}
     assert found == [(p, offset) for p in (0, 1) for offset in range(ends[p])]
     assert len(found) > 100
+    # Its history has each batch too, although the event of some was lost with the process.
+    anabranch = open_project(project.directory)
+    location = anabranch.checkpoint(anabranch.pipeline(VISITS_LAKE))
+    committed, entry = read_logs(location.storage()).commits.newest, newest_entry(location)
+    assert {one.batch for one in newest_first(location)} == {*range((committed or 0) + 1)}
+    assert entry is not None
+    assert (entry.batch, entry.total_records) == (committed, len(found))
     assert f"0: 0..{ends[0]}  1: 0..{ends[1]}" in project.ok("topics")

@@ -17,6 +17,7 @@ from anabranch.project.project import open_project
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from anabranch.errors import Reason
     from anabranch.streaming.run_progress import RunProgress
     from anabranch.streaming.runner import Runner
 
@@ -33,6 +34,9 @@ class StopsUnheard:
         self.spark = spark
         self.runner: Runner | None = None
         self.states: list[str] = []
+
+    def tell(self, reason: Reason) -> None:
+        del reason
 
     def out(self, lines: str) -> None:
         del lines
@@ -51,7 +55,8 @@ class StopsUnheard:
 def test_a_run_ends_although_the_event_of_its_end_is_lost(
     spark: SparkSession, kafka: dict[str, str], topics: KafkaAdmin, topic: str, tmp_path: Path
 ) -> None:
-    from anabranch.streaming.runner import PipelineRun, Runner
+    from anabranch.streaming.runner import Runner
+    from anabranch.streaming.running import PipelineRun
     from anabranch.streaming.sinks.base import QueryRun
 
     GroupProducer(kafka, topic).send([(None, json.dumps({"event_time": "2025-09-04T07:00:00Z"}).encode())])

@@ -35,7 +35,7 @@ PURE = (
     *("rewind/target", "rewind/plan", "rewind/undo", "rewind/explain"),
     *("reprocess/plan", "reprocess/completeness", "reprocess/staleness", "reprocess/explain"),
     *("delta/hours", "delta/written_rows", "kafka/properties", "kafka/embedded/configuration"),
-    *(f"streaming/{name}" for name in ("result_headers", "failures", "console_table", "run_progress", "startable")),
+    *(f"streaming/{name}" for name in ("result_headers", "failures", "lateness", "console_table", "run_progress", "startable")),
     *(f"generator/{name}" for name in ("recipe", "visits", "spoil", "pace")),
 )
 PURE_LIBRARY = {

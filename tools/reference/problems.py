@@ -6,11 +6,16 @@ import re
 from pathlib import Path
 
 from anabranch.streaming.decoder import full_parse
+from anabranch.streaming.decoder.decode import SKIPPED
 from tools.reference.markdown import code, table
 
 _NOT_OURS = "Fix the producer."
 # Problem -> what it means, what to do. One that is missing here, or gone from the decoder, fails the generation.
 _MEANINGS = {
+    SKIPPED: (
+        "The setting `skip` of the pipeline names it.",
+        "Nothing; to count it again, remove it from the setting and rewind the batches that left it out.",
+    ),
     "null value": ("The record is a tombstone: it has no value.", "Send visits to a topic without tombstones."),
     "empty record": ("No bytes, or only blanks.", _NOT_OURS),
     "not UTF-8": ("The bytes are no UTF-8 text.", "Encode as UTF-8; UTF-16 is shown as `NUL character`."),
@@ -61,7 +66,7 @@ The problems are judged in this order; the first that applies is the record's pr
 The words are stable.
 
 {table(("order", "problem", "what it means", "what to do"), rows)}
-A record with one of the first nine problems cannot be trusted as a whole: it has no event time in the lake.
+A record with a problem from `null value` to `duplicate key` cannot be trusted as a whole: it has no event time in the lake.
 A record with another problem keeps its event time if that is in range.
 `visits-sessions` has no guard against events from the future.
 [decoder.md](../internals/decoder.md) describes the decoder.
@@ -74,4 +79,4 @@ def _in_order() -> list[str]:
     parsed = _SAID.findall(full_parse.full_parse("UTC"))
     types = [name for name in parsed if name.startswith("wrong type")]
     whole = [name for name in parsed if name not in types]
-    return list(dict.fromkeys([*whole, *_SAID.findall(decode), *types]))
+    return list(dict.fromkeys([SKIPPED, *whole, *_SAID.findall(decode), *types]))

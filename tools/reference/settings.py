@@ -31,7 +31,12 @@ _PIPELINE_MEANINGS = {
     "max_offsets": ("1 or more", "How many records a batch takes at most. Without it, all there are."),
     "window": ("duration above 0", "The length of a window. Only for pipelines that have one."),
     "watermark": ("duration", "The watermark delay. Only for pipelines that have one."),
+    "watermark_jump": (
+        "duration",
+        "A watermark that would move further in one batch stops the query before that batch. Only with a watermark.",
+    ),
     "future_tolerance": ("duration", "How much later than its record's Kafka timestamp an event may be."),
+    "skip": ("list of TOPIC:PARTITION:OFFSET", "Records that are left out, with the problem `skipped`."),
     "table": ("path", "Write to this Delta table instead. Only for pipelines that append."),
     "topics.source": ("text", "The topic that it reads."),
     "topics.sink": ("text", "Write to this topic instead; also where `--to topic` sends."),
@@ -94,7 +99,12 @@ def _fields(model: type[BaseModel], above: str = "") -> Iterator[tuple[str, Any]
 def _table(found: Mapping[str, Any], meanings: Mapping[str, tuple[str, str]], unset: str = "", prefix: str = "") -> str:
     assert found.keys() == meanings.keys(), f"describe {found.keys() ^ meanings.keys()} in tools/reference/settings.py"
     rows = [
-        (code(prefix + name), meanings[name][0], code(str(default)) if default not in (None, {}) else unset, meanings[name][1])
+        (
+            code(prefix + name),
+            meanings[name][0],
+            code(str(default)) if default not in (None, {}, ()) else unset,
+            meanings[name][1],
+        )
         for name, default in found.items()
     ]
     return table(("setting", "type", "default", "meaning"), rows)

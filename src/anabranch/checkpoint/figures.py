@@ -167,14 +167,13 @@ class Jump:
     event_time: str | None
 
     def describe(self) -> Reason:
-        return messages.WATERMARK_MOVED(
-            batch=self.batch,
-            size="?" if self.size_s is None else format_duration(self.size_s),
-            before=self.before,
-            after=self.after,
-            record=self.record or "a record that is not known",
-            at=self.event_time or "?",
+        by = (
+            messages.JUMP_MOVED_BY_UNKNOWN()
+            if self.record is None
+            else messages.JUMP_MOVED_BY(record=self.record, event_time=self.event_time)
         )
+        size = "?" if self.size_s is None else format_duration(self.size_s)
+        return messages.WATERMARK_JUMPED(size=size, before=self.before, after=self.after, batch=self.batch, by=by)
 
 
 def jump_of(jump: WatermarkJump) -> Jump:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
+from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.storage.files import CheckpointLocation, Format, append_line, check_head, parse
 
 _BLOCK_BYTES = 64 << 10
@@ -126,8 +127,16 @@ def lines_newest_first(location: CheckpointLocation) -> Iterator[HistoryEntry | 
 def append_batch(location: CheckpointLocation, record: BatchRecord, jump: WatermarkJump | None = None) -> HistoryEntry:
     before = entry_below(_newest_first(location.history), record.batch)
     entry = entry_after(before, record, jump)
-    _append(location.history, entry)
+    append_entries(location, [entry])
     return entry
+
+
+def append_entries(location: CheckpointLocation, entries: Sequence[HistoryEntry], *, is_durable: bool = False) -> None:
+    """In one write, however many."""
+    if not entries:
+        return
+    _ensure_head(location.history)
+    append_line(location.history, "\n".join(json.dumps(HISTORY.as_json(entry)) for entry in entries), is_durable=is_durable)
 
 
 def entry_after(before: HistoryEntry, record: BatchRecord, jump: WatermarkJump | None = None) -> HistoryEntry:
@@ -146,13 +155,24 @@ def entry_after(before: HistoryEntry, record: BatchRecord, jump: WatermarkJump |
     )
 
 
+def records_between(checkpoint: Checkpoint, batch: int) -> int | None:
+    """How many offsets of Kafka a batch has read, by its entries in the log; None: they do not tell."""
+    if checkpoint.offset_entry(batch) is None or (batch > 0 and checkpoint.offset_entry(batch - 1) is None):
+        return None
+    starts = checkpoint.start_of(batch)
+    return sum(
+        end - starts.get(topic, {}).get(partition, 0)
+        for topic, ends in checkpoint.end_of(batch).items()
+        for partition, end in ends.items()
+    )
+
+
 def append_rewind(location: CheckpointLocation, operation: str, to_batch: int) -> None:
     """From here on the batches from this one on no longer count. Written again after a crash, it changes nothing."""
     if not _is_newest(location, operation):
         below = entry_below(_newest_first(location.history), to_batch)
-        _append(
-            location.history, replace(below, batch=to_batch - 1, ran=None, operation=operation, undoes=None), is_durable=True
-        )
+        entry = replace(below, batch=to_batch - 1, ran=None, operation=operation, undoes=None)
+        append_entries(location, [entry], is_durable=True)
 
 
 def append_undo(location: CheckpointLocation, operation: str, undoes: str) -> None:
@@ -160,7 +180,8 @@ def append_undo(location: CheckpointLocation, operation: str, undoes: str) -> No
     if not _is_newest(location, operation):
         before = entry_before(_newest_first(location.history), undoes)
         if before is not None:
-            _append(location.history, replace(before, ran=None, operation=operation, undoes=undoes), is_durable=True)
+            entry = replace(before, ran=None, operation=operation, undoes=undoes)
+            append_entries(location, [entry], is_durable=True)
 
 
 def take_back(location: CheckpointLocation, operation: str) -> None:
@@ -195,21 +216,21 @@ def entry_before(newest_first: Iterator[HistoryEntry], operation: str) -> Histor
     return None
 
 
-def _append(path: Path, entry: HistoryEntry, *, is_durable: bool = False) -> None:
-    if not path.exists():
-        append_line(path, json.dumps(HISTORY.head))
-    else:
-        _upgrade_head(path)
-    append_line(path, json.dumps(HISTORY.as_json(entry)), is_durable=is_durable)
+def _ensure_head(path: Path) -> None:
+    """A file of format 1 becomes one of format 2, whose lines may be of both: only the number in its head changes.
 
-
-def _upgrade_head(path: Path) -> None:
-    """A file of format 1 becomes one of format 2, whose lines may be of both: only the number in its head changes."""
-    earlier, now = (json.dumps({**HISTORY.head, "format": number}).encode() for number in (1, HISTORY.number))
-    with path.open("rb+") as file:
-        if file.read(len(earlier)) == earlier:
-            file.seek(0)
-            file.write(now)
+    A head that a crash cut off is written again: nothing can be behind it.
+    """
+    head = json.dumps(HISTORY.head).encode()
+    earlier = json.dumps({**HISTORY.head, "format": 1}).encode()
+    try:
+        with path.open("rb+") as file:
+            found = file.read(len(head) + 1)
+            if found[: len(earlier)] == earlier or (len(found) <= len(head) and head.startswith(found)):
+                file.seek(0)
+                file.write(head if len(found) > len(head) else head + b"\n")
+    except FileNotFoundError:
+        append_line(path, head.decode())
 
 
 def _newest_first(path: Path) -> Iterator[HistoryEntry]:

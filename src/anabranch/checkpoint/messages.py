@@ -219,6 +219,8 @@ HISTORY_AHEAD = note(
 )
 FIGURES_LOST = note("figures-lost", "the figures of {batches:#batch/batches} were lost: with + is at least that")
 LATE_COUNTED_FROM = note("late-counted-from", "late records are counted from batch {batch} on")
-WATERMARK_MOVED = note(
-    "watermark-moved", "batch {batch} moved the watermark by {size}, from {before} to {after}: {record} has event time {at}"
+WATERMARK_JUMPED = note(
+    "watermark-jumped", "the watermark jumped by {size}, from {before} to {after}, after batch {batch}: {by}"
 )
+JUMP_MOVED_BY = note("jump-moved-by", "record {record} has the event time {event_time}")
+JUMP_MOVED_BY_UNKNOWN = note("jump-moved-by-unknown", "which record moved it is not known")

@@ -8,6 +8,7 @@ from io import BytesIO
 
 from anabranch.checkpoint import messages
 from anabranch.checkpoint.checkpoint import Checkpoint, assemble_checkpoint
+from anabranch.checkpoint.layout import parse_query_id
 from anabranch.storage.base import Sizes, Storage
 from anabranch.storage.files import CheckpointLocation
 
@@ -32,6 +33,18 @@ def read_logs(storage: Storage) -> Checkpoint:
     for directory in (*_LOGS, *sources):
         listing[directory] = dict.fromkeys(storage.names(directory), -1)
     return assemble_checkpoint(storage.path, listing, StoredContents(storage), storage.locations)
+
+
+def read_batch(storage: Storage, batch: int) -> Checkpoint:
+    """What the logs hold of one batch and of the one before it: nothing is listed, so the cost does not grow with its age."""
+    offsets = {str(one): -1 for one in (batch - 1, batch) if one >= 0}
+    listing: Sizes = {"": {}, "offsets": offsets, "commits": {str(batch): -1}, "sources": {}, "sources/0": {"0": -1}}
+    return assemble_checkpoint(storage.path, listing, StoredContents(storage), storage.locations)
+
+
+def read_query_id(storage: Storage) -> str | None:
+    """None: there is no `metadata`, or it names none."""
+    return parse_query_id(StoredContents(storage).text("metadata") or "")
 
 
 def open_checkpoint(location: CheckpointLocation) -> Checkpoint:

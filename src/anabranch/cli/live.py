@@ -21,6 +21,7 @@ from anabranch.errors import Reason
 from anabranch.project.session import Count
 from anabranch.streaming.failures import OutputClosedError
 from anabranch.streaming.run_progress import RunProgress
+from anabranch.text.format import escape_lines
 
 # Off a terminal: a line now and then, and when a state changes or a pipeline has caught up, but not for every batch.
 _PLAIN_LINE_S = 10.0
@@ -39,7 +40,12 @@ class LiveRun:
         self._said: Sequence[tuple[str, str, bool]] = []
 
     def tell(self, reason: Reason) -> None:
-        self._cli.tell(reason)
+        if self._live is None:
+            self._cli.tell(reason)
+        elif not self._cli.quiet:
+            # Above the live lines, on the console that draws them.
+            with self._lock:
+                self._console.print(Text(f"{escape_lines(reason.text)}."), soft_wrap=True, highlight=False)
 
     def busy(self, what: str, hint: str = "") -> AbstractContextManager[Phase]:
         return self._cli.busy(what, hint)
@@ -77,13 +83,11 @@ class LiveRun:
             self._live = Live(console=self._console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
             self._live.start()
         with self._lock:
-            self._live.update(
-                Text("\n".join(progress.describe() for progress in pipelines), style="dim", overflow="ellipsis", no_wrap=True),
-                refresh=True,
-            )
+            lines = Text("\n", overflow="ellipsis", no_wrap=True).join(_line(progress) for progress in pipelines)
+            self._live.update(lines, refresh=True)
 
     def _show_plain(self, pipelines: Sequence[RunProgress]) -> None:
-        states = [(progress.state, progress.note, progress.lag == 0) for progress in pipelines]
+        states = [(progress.state, _news(progress), progress.lag == 0) for progress in pipelines]
         passed_s = monotonic() - self._said_at_s
         changed = [i for i, state in enumerate(states) if i >= len(self._said) or state != self._said[i]]
         moved = any(i >= len(self._said) or states[i][:2] != self._said[i][:2] for i in changed)
@@ -93,3 +97,12 @@ class LiveRun:
             if passed_s >= _PLAIN_LINE_S or i in changed:
                 self._cli.say(progress.describe())
         self._said, self._said_at_s = states, monotonic()
+
+
+def _line(progress: RunProgress) -> Text:
+    return Text(escape_lines(progress.describe()), style="bold red" if progress.is_alarming else "dim")
+
+
+def _news(progress: RunProgress) -> str:
+    """What is said at once when it changes."""
+    return f"{progress.note}{' late' if progress.late else ''}{' all late' if progress.is_all_late else ''}"

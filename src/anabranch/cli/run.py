@@ -38,6 +38,9 @@ def run(
     future_tolerance: Annotated[
         str | None, typer.Option(metavar="1h", help="How much later than its record's timestamp an event may be.")
     ] = None,
+    allow_watermark_jump: Annotated[
+        bool, typer.Option("--allow-watermark-jump", help="Let the first batch pass, however far its watermark has moved.")
+    ] = False,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A Spark setting.")] = None,
 ) -> None:
     """Run pipelines in one Spark application, until Ctrl-C, which ends them after their batch.
@@ -64,7 +67,7 @@ def run(
         check_output()
     ui = LiveRun(cli)
     start: Start = "sink" if from_sink else "latest" if from_end else "earliest"
-    request = RunRequest(pipelines, start, until_caught_up, _pairs(settings or []), cli.debug)
+    request = RunRequest(pipelines, start, until_caught_up, _pairs(settings or []), cli.debug, allow_watermark_jump)
     try:
         run_pipelines(project, request, ui)
     finally:

@@ -36,6 +36,11 @@ VARIABLE_MALFORMED = misuse(
 )
 UNKNOWN_SETTING = misuse("unknown-setting", "unknown setting {key} in {where}", "{suggestion}", _SHOW_CONFIG)
 SETTING_INVALID = misuse("setting-invalid", "the setting {key} in {where} is invalid: {reason}", _SHOW_CONFIG)
+SKIP_OF_OTHER_TOPIC = misuse(
+    "skip-of-other-topic",
+    "the setting skip names the record {record}, and the pipeline reads the topic {topic}",
+    "write it like {topic}:0:24, or remove it",
+)
 
 # Migration of a project that an earlier version wrote.
 MIGRATED = note(

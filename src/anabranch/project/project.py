@@ -86,12 +86,13 @@ class Project:
     def pipeline(self, defaults: Pipeline) -> Pipeline:
         """The pipeline as this project's settings change it."""
         own = self._of(defaults)
-        for what, setting, default in (
-            ("window", own.window, defaults.window_s),
-            ("watermark", own.watermark, defaults.watermark_s),
+        for name, what, setting, default in (
+            ("window", "window", own.window, defaults.window_s),
+            ("watermark", "watermark", own.watermark, defaults.watermark_s),
+            ("watermark_jump", "watermark", own.watermark_jump, defaults.watermark_s),
         ):
             if setting is not None and default is None:
-                raise WINDOW_NOT_SETTABLE(pipeline=defaults.name, what=what, setting=f"pipelines.{defaults.name}.{what}")
+                raise WINDOW_NOT_SETTABLE(pipeline=defaults.name, what=what, setting=f"pipelines.{defaults.name}.{name}")
         sink: Sink = Topic(own.topics.sink) if own.topics.sink else Table(own.table) if own.table else defaults.sink
         defaults.check_sink(sink)
         return defaults.changed(
@@ -101,9 +102,18 @@ class Project:
             trigger_s=own.trigger,
             max_offsets=own.max_offsets,
             future_tolerance_s=own.future_tolerance,
+            skip=self._skipped(own, own.topics.source or defaults.source_topic),
             window_s=own.window,
             watermark_s=own.watermark,
+            watermark_jump_s=own.watermark_jump,
         )
+
+    def _skipped(self, own: PipelineSettings, topic: str) -> tuple[str, ...]:
+        """A record of another topic would be skipped nowhere, without a word."""
+        for record in own.skip:
+            if record.rpartition(":")[0].rpartition(":")[0] != topic:
+                raise messages.SKIP_OF_OTHER_TOPIC(record=record, topic=topic)
+        return own.skip
 
     def sent_to(self, pipeline: Pipeline, to: str | None) -> Pipeline:
         """The pipeline as `--to` sends it."""

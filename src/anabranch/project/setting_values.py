@@ -15,6 +15,8 @@ from anabranch.text.format import parse_topic_name, parse_whole_ms_s
 
 # As Java's client takes it; librdkafka alone would default the port, and Spark would fail later.
 _ADDRESS = re.compile(r"(?:[\w-]+://)?(?:\[[\w:.%-]+\]|[\w.%-]+):(\d{1,5})", re.ASCII)
+# A record as every command names it; partitions and offsets as large as Kafka's.
+_RECORD = re.compile(r"[A-Za-z0-9._-]{1,249}:[0-9]{1,9}:[0-9]{1,18}")
 Parsed = TypeVar("Parsed")
 
 
@@ -66,6 +68,12 @@ def _zone(name: str) -> str:
     return name
 
 
+def _record(text: str) -> str:
+    if _RECORD.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is not a record; write it like visits:0:24 (topic, partition, offset)")
+    return text
+
+
 def _flat(value: object) -> object:
     """TOML reads `sasl.username = "x"` as a table in a table; a property is one dotted name with a text."""
     return dict(flatten(value)) if isinstance(value, Mapping) else value
@@ -88,6 +96,7 @@ def flatten(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any
 Text = Annotated[str, BeforeValidator(_not_empty)]
 Addresses = Annotated[str, AfterValidator(_addresses)]
 Zone = Annotated[str, AfterValidator(_zone)]
+Record = Annotated[str, AfterValidator(_record)]
 Duration = Annotated[float, BeforeValidator(_said(parse_whole_ms_s))]
 Length = Annotated[float, BeforeValidator(_said(parse_whole_ms_s)), AfterValidator(_positive)]
 Number = Annotated[int, BeforeValidator(_number)]

@@ -27,6 +27,7 @@ from anabranch.project.setting_values import (
     Location,
     Number,
     Properties,
+    Record,
     Text,
     TopicName,
     Zone,
@@ -67,7 +68,10 @@ class PipelineSettings(_Section):
     max_offsets: Number | None = Field(default=None, ge=1, le=MOST_OFFSETS)
     window: Length | None = None
     watermark: Duration | None = None
+    watermark_jump: Length | None = None
     future_tolerance: Duration | None = None
+    # Records that are left out.
+    skip: tuple[Record, ...] = ()
     table: Text | None = None
     topics: PipelineTopics = PipelineTopics()
     checkpoint: Location | None = None

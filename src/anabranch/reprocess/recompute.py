@@ -18,7 +18,7 @@ def recompute(
 ) -> list[tuple[str, str]]:
     """Key and value of each result in the range, by today's rules, at one version of the lake."""
     stored = _records(spark, pipeline.source_topic, wanted, lake, version)
-    records = without_problems(decode(stored, zone=zone, future_tolerance_s=pipeline.future_tolerance_s))
+    records = without_problems(decode(stored, zone=zone, future_tolerance_s=pipeline.future_tolerance_s, skip=pipeline.skip))
     inside = records.where(
         f"event_time >= timestamp_millis({wanted.start_ms}) AND event_time < timestamp_millis({wanted.end_ms})"
     )

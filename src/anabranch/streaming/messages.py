@@ -164,6 +164,18 @@ OUTPUT_CLOSED = note(
     " and prints again at the next start",
 )
 STOPS_AFTER_BATCH = note("stops-after-batch", "after the batch under way")
+LATE = note("late", "{late:,} late, not counted")
+LATE_ABOUT = note("late-about", "about {late:,} late, not counted")
+ALL_LATE = note("all-late", "EVERY ROW IS TOO LATE, NONE IS COUNTED")
+JUMPED = note("jumped", "{pipeline}: {jump}")
+WATERMARK_JUMP = refusal(
+    "watermark-jump",
+    "{pipeline} stopped before batch {batch}, which has written nothing: {jump}. More than {limit} is not allowed by its"
+    " setting watermark_jump",
+    "if the jump is right: anabranch run {pipeline} --allow-watermark-jump   lets this batch pass",
+    'if it is not: anabranch rewind {pipeline} {target}, then set skip = ["{record}"] in [pipelines.{pipeline}] of'
+    " anabranch.toml, then: anabranch run {pipeline}",
+)
 
 # What a status and a history say.
 NOT_READABLE = failure("not-readable", "{path} cannot be read: {reason}", "check its owner and its permissions: ls -ld {path}")

@@ -47,6 +47,8 @@ class RunRequest:
     until_caught_up: bool
     spark_settings: Mapping[str, str]
     debug: bool
+    # The first batch of each may run under a watermark that has moved further than its pipeline allows.
+    allows_watermark_jump: bool = False
 
 
 def run_pipelines(project: Project, request: RunRequest, ui: RunUI) -> None:
@@ -89,7 +91,8 @@ def _runner(
     starts: Sequence[str],
 ) -> Runner:
     # It imports pyspark: a run that is refused needs none.
-    from anabranch.streaming.runner import PipelineRun, Runner
+    from anabranch.streaming.runner import Runner
+    from anabranch.streaming.running import PipelineRun
 
     runs = []
     for pipeline, lease, start in zip(request.pipelines, leases, starts, strict=True):
@@ -102,7 +105,7 @@ def _runner(
             start=start,
             until_caught_up=request.until_caught_up,
         )
-        runs.append(PipelineRun(query, location, lease.release))
+        runs.append(PipelineRun(query, location, lease.release, request.allows_watermark_jump))
     return Runner(session.spark, runs, admin, ui, str(log_file))
 
 

@@ -7,8 +7,7 @@ sends no events: Kafka's end offsets, and stop requests from other terminals.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, Protocol
@@ -16,24 +15,23 @@ from typing import Any, Protocol
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from anabranch.checkpoint.history import BatchRecord, append_batch
-from anabranch.checkpoint.layout import OffsetRange, parse_kafka_offsets
-from anabranch.checkpoint.reader import read_logs
-from anabranch.checkpoint.restartable import lag_of
-from anabranch.errors import AnabranchError, Failed
+from anabranch.checkpoint.figures import jump_of
+from anabranch.checkpoint.history import BatchRecord, append_batch, entry_below, newest_first
+from anabranch.checkpoint.reader import read_batch, read_logs
+from anabranch.checkpoint.reconcile import reconcile
+from anabranch.errors import AnabranchError, Reason
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.pipeline.definition import Out
-from anabranch.storage.files import CheckpointLocation
 from anabranch.streaming import messages
+from anabranch.streaming.batch_figures import batch_record, watermark_jump
 from anabranch.streaming.batch_gate import BatchGate
 from anabranch.streaming.failures import Cause, cause_of
-from anabranch.streaming.query import start_query
+from anabranch.streaming.query import end_after_batch, has_ended, start_query
 from anabranch.streaming.query_events import Ended, Event, EventListener, Progressed, StopAll
 from anabranch.streaming.run_progress import RunProgress
-from anabranch.streaming.sinks import policy_of
-from anabranch.streaming.sinks.base import QueryRun, Stopping
+from anabranch.streaming.running import PipelineRun, Running
 from anabranch.streaming.stop import is_stop_asked, withdraw_stop
-from anabranch.streaming.transforms import COUNTED
+from anabranch.streaming.watermark_guard import WatermarkGuard
 from anabranch.text.exceptions import summary_of
 
 TICK_S = 0.25
@@ -43,56 +41,14 @@ BACKOFF_S = (1.0, 30.0)
 # Spark's listener bus may drop an event. A query that has ended is believed without it after this long: until then the
 # events of its last batches may still come.
 EVENT_LOST_S = 5.0
+# A query that asks Kafka for its offsets so long after a stop was asked for waits for a Kafka that is away.
+KAFKA_SILENT_S = 3.0
 
 
 class RunOutput(Protocol):
+    def tell(self, reason: Reason) -> None: ...
     def out(self, lines: str) -> None: ...
     def show(self, progress: Sequence[RunProgress]) -> None: ...
-
-
-@dataclass(frozen=True)
-class PipelineRun:
-    query: QueryRun
-    location: CheckpointLocation
-    # Called once, when its query has ended for good: others may run the pipeline from then on.
-    release: Callable[[], None]
-
-
-@dataclass
-class _Running:
-    """One pipeline of the run, from start to end, over restarts."""
-
-    run: PipelineRun
-    progress: RunProgress
-    gate: BatchGate = field(default_factory=BatchGate)
-    query: StreamingQuery | None = None
-    retained: dict[int, OffsetRange] = field(default_factory=dict)
-    read: Mapping[int, int] = field(default_factory=dict)
-    newest_at_stop: int | None = None
-    retry_at_s: float | None = None
-    # Since when the query is known to have ended although no event said so.
-    inactive_since_s: float | None = None
-    failures: int = 0
-    error: AnabranchError | None = None
-    ended: bool = False
-
-    @property
-    def name(self) -> str:
-        return self.run.query.pipeline.name
-
-    @property
-    def topic(self) -> str:
-        return self.run.query.pipeline.source_topic
-
-    def newest_commit(self) -> int | None:
-        return read_logs(self.run.location.storage()).commits.newest
-
-    def update(self, **changes: Any) -> None:
-        self.progress = replace(self.progress, **changes)
-
-    def end(self) -> None:
-        self.ended = True
-        self.run.release()
 
 
 class Runner:
@@ -101,7 +57,7 @@ class Runner:
     ) -> None:
         self._spark, self._admin, self._output, self._log_file = spark, admin, output, log_file
         self._out: Out = output.out
-        self._running = [_Running(run, RunProgress(run.query.pipeline.name)) for run in runs]
+        self._running = [self._new(run) for run in runs]
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._polled_at_s = 0.0
         self._stopping = False
@@ -127,13 +83,26 @@ class Runner:
                 self._tick(running)
             self._poll_kafka()
             self._output.show([running.progress for running in self._running])
+        self._spark.streams.removeListener(self._listener)
         for running in self._running:
             if running.error is not None:
                 raise running.error
 
-    def _start(self, running: _Running) -> None:
+    def _new(self, run: PipelineRun) -> Running:
+        pipeline = run.query.pipeline
+        guard = WatermarkGuard(pipeline, run.location.storage(), allows_first=run.allows_jump)
+
+        def end_query() -> None:
+            if running.query is not None:
+                end_after_batch(self._spark, running.query)
+
+        running = Running(run, RunProgress(pipeline.name), BatchGate(end_query, guard), guard)
+        return running
+
+    def _start(self, running: Running) -> None:
         running.retry_at_s = running.inactive_since_s = None
         checkpoint = read_logs(running.run.location.storage())
+        running.recorded = reconcile(running.run.location, checkpoint)
         running.read = checkpoint.start_of(checkpoint.next_batch).get(running.topic, {})
         running.query = start_query(self._spark, running.run.query, self._out, running.gate)
         running.update(state="running", note="")
@@ -164,28 +133,58 @@ class Runner:
                     if running.query is not None and running.query.runId == run_id:
                         self._query_ended(running, error)
 
-    def _progressed(self, running: _Running, progress: dict[str, Any]) -> None:
+    def _progressed(self, running: Running, progress: dict[str, Any]) -> None:
         # A query without data reports its last batch again, with nothing in it.
-        if "addBatch" not in progress["durationMs"]:
+        if "addBatch" not in progress["durationMs"] or progress["batchId"] <= running.recorded:
             return
-        record = _batch_record(progress)
-        running.failures = 0
-        running.read = _end_offsets(progress, running.topic) or running.read
-        append_batch(running.run.location, record)
-        watermark = record.watermark if record.watermark and not record.watermark.startswith("1970-01-01T00:00:00") else None
+        if progress["batchId"] > running.recorded + 1:
+            self._catch_up(running, below=progress["batchId"])
+        self._record(running, progress)
+
+    def _record(self, running: Running, progress: dict[str, Any]) -> None:
+        location, pipeline = running.run.location, running.run.query.pipeline
+        logs = read_batch(location.storage(), progress["batchId"])
+        record = batch_record(progress, pipeline, logs)
+        jump = watermark_jump(record, pipeline, logs)
+        append_batch(location, record, jump)
+        running.recorded, running.failures = record.batch, 0
+        running.read = logs.end_of(record.batch).get(running.topic) or running.read
+        self._show_batch(running, record)
+        if jump is not None:
+            running.update(jump=jump_of(jump).describe())
+            self._output.tell(messages.JUMPED(pipeline=running.name, jump=running.progress.jump))
+
+    def _catch_up(self, running: Running, below: int) -> None:
+        """Batches whose events were dropped, or are late: Spark keeps the last hundred, the logs know of all."""
+        if running.query is None or running.recorded >= below - 1:
+            return
+        kept = [json.loads(one.json) for one in running.query.recentProgress]
+        missed = [one for one in kept if running.recorded < one["batchId"] < below and "addBatch" in one["durationMs"]]
+        first = missed[0]["batchId"] if missed else below
+        if running.recorded < first - 1:
+            location = running.run.location
+            running.recorded = reconcile(location, read_logs(location.storage()), first)
+        for progress in missed:
+            self._record(running, progress)
+
+    def _show_batch(self, running: Running, record: BatchRecord) -> None:
+        so_far = running.progress
         running.update(
             batch=record.batch,
-            rows=running.progress.rows + (record.records or 0),
-            problems=running.progress.problems + (record.problems or 0),
+            rows=so_far.rows + (record.records or 0),
+            problems=so_far.problems + (record.problems or 0),
+            late=so_far.late + (record.late or 0),
+            late_is_exact=so_far.late_is_exact and record.is_exact,
             rows_per_s=record.rows_per_s or 0.0,
-            watermark=watermark,
-            lag=_lag(running),
+            watermark=record.watermark,
+            lag=running.lag,
         )
 
-    def _query_ended(self, running: _Running, error: str | None) -> None:
+    def _query_ended(self, running: Running, error: str | None) -> None:
+        self._catch_up(running, below=_next(running.newest_commit()))
         running.query = None
         cause = "stopped" if error is None else cause_of(error)
-        if cause == "kafka away" and not running.gate.is_closed:
+        if cause == "kafka away" and not running.gate.is_closing:
             running.retry_at_s = monotonic() + min(BACKOFF_S[0] * 2**running.failures, BACKOFF_S[1])
             running.failures += 1
             running.update(state="waiting", note=messages.WAITS_FOR_KAFKA().text)
@@ -194,28 +193,28 @@ class Runner:
         if cause == "output closed":
             # Of all pipelines: their prints have one reader. The batch is not committed, it prints at the next start.
             self.stop_all()
-        elif cause != "stopped" and not (running.gate.is_closed and cause == "kafka away"):
+        elif cause != "stopped" and not (running.gate.is_closing and cause == "kafka away"):
             running.error = self._failure(running, cause, error or "")
         running.update(state="failed" if running.error else "stopped", note="")
 
-    def _tick(self, running: _Running) -> None:
+    def _tick(self, running: Running) -> None:
         self._notice_end(running)
         if running.ended:
             return
-        if not running.gate.is_closed and is_stop_asked(running.run.location):
+        if not running.gate.is_closing and is_stop_asked(running.run.location):
             self._close(running)
-        if running.gate.is_closed and running.query is None:
+        if running.gate.is_closing and running.query is None:
             running.end()
             running.update(state="stopped", note="")
-        elif running.gate.is_closed and running.query is not None and self._can_stop(running, running.query):
-            running.query.stop()
+        elif running.gate.is_closing and running.query is not None:
+            self._stop_without_batch(running, running.query)
         elif running.retry_at_s is not None and monotonic() >= running.retry_at_s:
             self._start(running)
 
-    def _notice_end(self, running: _Running) -> None:
+    def _notice_end(self, running: Running) -> None:
         """The end of a query whose event was lost: without it the run would wait for ever."""
         query = running.query
-        if query is None or query.isActive:
+        if query is None or not has_ended(query):
             return
         if running.inactive_since_s is None:
             running.inactive_since_s = monotonic()
@@ -223,18 +222,31 @@ class Runner:
             error = query.exception()
             self._query_ended(running, None if error is None else str(error))
 
-    def _close(self, running: _Running) -> None:
-        if not running.gate.is_closed:
-            running.newest_at_stop = running.newest_commit()
+    def _close(self, running: Running) -> None:
+        if not running.gate.is_closing:
+            running.closed_at_s = monotonic()
         running.gate.close()
         withdraw_stop(running.run.location)
         if not running.ended:
             running.update(state="stopping", note=messages.STOPS_AFTER_BATCH().text)
 
-    def _can_stop(self, running: _Running, query: StreamingQuery) -> bool:
-        """By the checkpoint, not by the progress: an event can be late, a commit is a fact."""
-        stopping = Stopping(running.gate, query, running.newest_at_stop, running.newest_commit())
-        return policy_of(running.run.query.pipeline.sink).can_stop(stopping)
+    def _stop_without_batch(self, running: Running, query: StreamingQuery) -> None:
+        """A query with a batch ends by itself behind it (batch_gate.py); one without would wait for its next."""
+        if not self._has_no_batch(running, query.status) or not running.gate.is_quiet(running.newest_commit()):
+            return
+        running.gate.shut()
+        # Looked at again: what came in before it was shut has to be committed.
+        if running.gate.is_quiet(running.newest_commit()):
+            query.stop()
+
+    def _has_no_batch(self, running: Running, status: dict[str, Any]) -> bool:
+        """Between two batches a busy query looks idle for a moment, too short to see it twice."""
+        now_s = monotonic()
+        if not status["isTriggerActive"]:
+            running.idle_since_s = running.idle_since_s or now_s
+            return not status["isDataAvailable"] or now_s - running.idle_since_s >= TICK_S
+        running.idle_since_s = None
+        return now_s - running.closed_at_s >= KAFKA_SILENT_S and status["message"].startswith("Getting offsets")
 
     def _poll_kafka(self) -> None:
         if monotonic() - self._polled_at_s < POLL_KAFKA_S:
@@ -251,36 +263,15 @@ class Runner:
                 continue
             if running.progress.state == "waiting" and running.query is not None:
                 running.update(state="running", note="")
-            running.update(lag=_lag(running))
+            running.update(lag=running.lag)
 
-    def _failure(self, running: _Running, cause: Cause, error: str) -> Failed:
+    def _failure(self, running: Running, cause: Cause, error: str) -> AnabranchError:
+        below = entry_below(newest_first(running.run.location), running.recorded + 1)
+        if (stopped := running.guard.refusal(running.run.query.pipeline, below)) is not None:
+            return stopped
         failed = messages.DATA_LOST if cause == "data lost" else messages.QUERY_FAILED
         return failed(pipeline=running.name, reason=summary_of(error), log=self._log_file)
 
 
-def _lag(running: _Running) -> int | None:
-    if not running.retained:
-        return None
-    return sum(lag_of(offsets, running.read.get(partition)) for partition, offsets in running.retained.items())
-
-
-def _end_offsets(progress: dict[str, Any], topic: str) -> Mapping[int, int] | None:
-    """Where the batch ended: the first source of each of our queries is its topic."""
-    end = progress["sources"][0]["endOffset"] if progress["sources"] else None
-    return (parse_kafka_offsets(json.dumps(end)) or {}).get(topic)
-
-
-def _batch_record(progress: dict[str, Any]) -> BatchRecord:
-    counted = progress.get("observedMetrics", {}).get(COUNTED, {})
-    return BatchRecord(
-        batch=progress["batchId"],
-        at=progress["timestamp"],
-        records=counted.get("records", progress["numInputRows"]),
-        problems=counted.get("problems", 0),
-        late=None,
-        is_exact=True,
-        rows_per_s=round(progress.get("processedRowsPerSecond", 0.0), 1),
-        duration_ms=progress.get("batchDuration"),
-        watermark=progress.get("eventTime", {}).get("watermark"),
-        newest_event=None,
-    )
+def _next(batch: int | None) -> int:
+    return 0 if batch is None else batch + 1

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from anabranch.pipeline.definition import Pipeline
+from anabranch.streaming.lateness import BINS
 
 # The name under which a batch's progress carries what was counted on the way.
 COUNTED = "decoded"
@@ -19,9 +20,26 @@ def transformed(records: DataFrame, pipeline: Pipeline) -> DataFrame:
     return pipeline.transform(windowed(watermarked(records, pipeline), pipeline))
 
 
-def count_records(records: DataFrame) -> DataFrame:
-    """Records, and those with a problem, are counted on the way, so that none vanishes without a trace."""
-    return records.observe(COUNTED, F.count(F.lit(1)).alias("records"), F.count("problem").alias("problems"))
+def count_records(records: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Records, and those with a problem, are counted on the way, so that none vanishes without a trace.
+
+    With a watermark also the latest event and its record, which moves it; and the records of each window, by its number from
+    the epoch, which tell what the watermark drops. All in one place: each is a barrier that costs.
+    """
+    counts = ["count(1) AS records", "count(problem) AS problems"]
+    if pipeline.watermark_s is not None:
+        latest = "struct(unix_millis(event_time) AS event_ms, topic, partition, offset)"
+        counts.append(f"max(CASE WHEN problem IS NULL THEN {latest} END) AS newest")
+    if counts_windows(pipeline):
+        assert pipeline.window_s is not None
+        number = f"unix_millis(event_time) div {_milliseconds(pipeline.window_s)}L"
+        counts.append(f"histogram_numeric(CASE WHEN problem IS NULL THEN cast({number} AS DOUBLE) END, {BINS}) AS windows")
+    return records.observe(COUNTED, *map(F.expr, counts))
+
+
+def counts_windows(pipeline: Pipeline) -> bool:
+    """Whether results are grouped by window over batches: a watermark then drops records by the end of their window."""
+    return pipeline.window_s is not None and pipeline.watermark_s is not None and not pipeline.per_batch
 
 
 def without_problems(records: DataFrame) -> DataFrame:
@@ -42,4 +60,8 @@ def windowed(records: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def _interval(duration_s: float) -> str:
-    return f"{round(duration_s * 1000)} milliseconds"
+    return f"{_milliseconds(duration_s)} milliseconds"
+
+
+def _milliseconds(duration_s: float) -> int:
+    return round(duration_s * 1000)

@@ -1,7 +1,7 @@
 """The one decoder: the visit event in a Kafka record, or which problem the record has. Stream and batch alike.
 
 Expressions of SQL: no UDF, no action, no clock, no session. It does not know which pipeline asks, and what it says
-of a record depends on nothing but the record and the two parameters. It never throws, whatever the bytes.
+of a record depends on nothing but the record and the three parameters. It never throws, whatever the bytes.
 
 What the result holds, in this order (event_time first: Delta keeps statistics of a table's first columns):
 
@@ -22,6 +22,7 @@ Decided here:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -29,6 +30,10 @@ from pyspark.sql import DataFrame
 
 from anabranch.streaming.decoder.fast_path import fast_field, fast_instant, fast_time
 from anabranch.streaming.decoder.full_parse import TEXT, full_parse, spellings
+from anabranch.streaming.decoder.sql import literal
+
+# The problem of a record that the settings leave out.
+SKIPPED: Final = "skipped"
 
 _FIELDS: Final = ("event_id", "visit_id", "user_id", "page", "browser")
 _COORDINATES: Final = ("topic", "partition", "offset")
@@ -41,8 +46,10 @@ _END_S: Final = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
 _IN_RANGE: Final = f"({_INSTANT} >= timestamp_seconds(0) AND {_INSTANT} < timestamp_seconds({_END_S}))"
 
 
-def decode(records: DataFrame, *, zone: str, future_tolerance_s: float | None) -> DataFrame:
+def decode(records: DataFrame, *, zone: str, future_tolerance_s: float | None, skip: Sequence[str] = ()) -> DataFrame:
     """The events of Kafka records. A time without a zone is in `zone`; a tolerance of None lets any future pass.
+
+    Records to skip, TOPIC:PARTITION:OFFSET, have a problem of their own, whatever else is wrong with them.
 
     Most records take the fast path (fast_path.py): nothing but their time can be wrong. The others are parsed and checked in
     full (full_parse.py).
@@ -54,7 +61,7 @@ def decode(records: DataFrame, *, zone: str, future_tolerance_s: float | None) -
     timed = _behind_barrier(matched, f"array(struct({fast} AS _fast_instant))")
     judged = _behind_barrier(timed, f"CASE WHEN {_NEEDS_FULL_PARSE} THEN {full_parse(zone)} END")
     not_a_time = f"CASE WHEN {_INSTANT} IS NULL THEN 'event_time is not a time' END"
-    problem = f"coalesce(_broken, _no_instant, {not_a_time}, {_wrong_instant(future_tolerance_s)}, _wrong_type)"
+    problem = f"coalesce({_skipped(skip)}_broken, _no_instant, {not_a_time}, {_wrong_instant(future_tolerance_s)}, _wrong_type)"
     return judged.selectExpr(
         f"CASE WHEN _broken IS NULL AND {_IN_RANGE} THEN {_INSTANT} END AS event_time",
         *(f"{_field(name)} AS {name}" for name in _FIELDS),
@@ -63,6 +70,19 @@ def decode(records: DataFrame, *, zone: str, future_tolerance_s: float | None) -
         "timestamp AS record_time",
         *as_they_came,
     )
+
+
+def _skipped(records: Sequence[str]) -> str:
+    """Nothing where nothing is skipped: the plan is as it was."""
+    if not records:
+        return ""
+    coordinates = ", ".join(f"({literal(topic)}, {partition}, {offset}L)" for topic, partition, offset in map(_place, records))
+    return f"CASE WHEN (topic, partition, offset) IN ({coordinates}) THEN '{SKIPPED}' END, "
+
+
+def _place(record: str) -> tuple[str, int, int]:
+    topic, partition, offset = record.rsplit(":", 2)
+    return topic, int(partition), int(offset)
 
 
 def _behind_barrier(frame: DataFrame, structs: str, *kept: str) -> DataFrame:

@@ -44,16 +44,6 @@ class QueryRun:
 
 
 @dataclass(frozen=True)
-class Stopping:
-    """What tells whether a query can be stopped: the gate, and the newest commits, when the stop was asked for and now."""
-
-    gate: BatchGate
-    query: StreamingQuery
-    newest_at_stop: int | None
-    newest: int | None
-
-
-@dataclass(frozen=True)
 class RewoundBatches:
     """The batches from `batch` on, which are taken back."""
 
@@ -97,10 +87,6 @@ class SinkPolicy:
     def start(self, writer: DataStreamWriter, run: QueryRun, out: Out, gate: BatchGate) -> StreamingQuery:
         write = self.batch_writer(run, out)
         return writer.foreachBatch(gate.guard(_per_batch(run.pipeline, write) if run.pipeline.per_batch else write)).start()
-
-    def can_stop(self, stopping: Stopping) -> bool:
-        """Whether `StreamingQuery.stop()` abandons nothing that was written."""
-        return stopping.gate.is_quiet(stopping.newest)
 
     def plan_rewind(self, rewound: RewoundBatches) -> SinkChange:
         """What a rewind does at the sink. Refuses where it cannot be made right."""

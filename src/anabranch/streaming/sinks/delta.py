@@ -1,4 +1,7 @@
-"""A Delta table, by Delta's own streaming sink: it writes a batch once, by its id, however often the batch runs.
+"""A Delta table: a batch is written once, by its id, however often it runs.
+
+Not by Delta's own streaming sink, which has no gate in front of it (docs/internals/spark-session.md): the same commits, and no
+slower.
 
 So a rewind must set the query's transaction back in the same commit that deletes the rows: Delta skips every batch id that it
 has seen (docs/internals/hazards.md, G).
@@ -7,24 +10,24 @@ has seen (docs/internals/hazards.md, G).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.layout import OffsetRange
+from anabranch.checkpoint.reader import read_query_id
 from anabranch.delta.messages import OTHER_WRITER
 from anabranch.delta.written_rows import WrittenRows
 from anabranch.errors import Reason, Refused
 from anabranch.operations.change import SinkChange
 from anabranch.pipeline.definition import Out, Pipeline, Table
-from anabranch.storage.files import Format
+from anabranch.storage.files import CheckpointLocation, Format
 from anabranch.streaming import messages
-from anabranch.streaming.batch_gate import BatchGate
-from anabranch.streaming.sinks.base import QueryRun, RewoundBatches, SinkPolicy, Stopping, leave, register
+from anabranch.streaming.sinks.base import BatchWriter, QueryRun, RewoundBatches, SinkPolicy, leave, register
 from anabranch.streaming.startable import StartFacts
 
 if TYPE_CHECKING:
-    from pyspark.sql.streaming.query import StreamingQuery
-    from pyspark.sql.streaming.readwriter import DataStreamWriter
+    from pyspark.sql import DataFrame
 
     from anabranch.delta.held import HeldOffsets, TableMark
     from anabranch.kafka.admin import KafkaAdmin
@@ -35,14 +38,19 @@ ROWS = Format("written-rows", 1, WrittenRows)
 class DeltaPolicy(SinkPolicy):
     kind = "table"
 
-    def start(self, writer: DataStreamWriter, run: QueryRun, out: Out, gate: BatchGate) -> StreamingQuery:
-        del out, gate
-        assert isinstance(run.pipeline.sink, Table)
-        return writer.partitionBy(*run.pipeline.partition_by).format("delta").start(run.pipeline.sink.path)
+    def batch_writer(self, run: QueryRun, out: Out) -> BatchWriter:
+        del out
+        pipeline = run.pipeline
+        assert isinstance(pipeline.sink, Table)
+        path, storage = pipeline.sink.path, CheckpointLocation(Path(run.checkpoint)).storage()
 
-    def can_stop(self, stopping: Stopping) -> bool:
-        """It has no gate, and needs none: a batch that is abandoned is written once all the same."""
-        return stopping.newest != stopping.newest_at_stop or not stopping.query.status["isTriggerActive"]
+        def write(batch: DataFrame, batch_id: int) -> None:
+            # By the query's own id: what Delta's streaming sink would write down, and what a rewind sets back.
+            options = {"txnAppId": read_query_id(storage), "txnVersion": str(batch_id)}
+            writer = batch.write.format("delta").mode("append").partitionBy(*pipeline.partition_by)
+            writer.options(**options).save(path)
+
+        return write
 
     def why_not_start(self, facts: StartFacts, begins: Mapping[int, int] | None) -> Iterator[Refused]:
         """The table lacks what the checkpoint says is in it; or holds what a first start would write again."""

@@ -1,0 +1,71 @@
+"""What a batch did, from its progress event and its entries in the checkpoint's logs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anabranch.checkpoint.checkpoint import Checkpoint
+from anabranch.checkpoint.history import BatchRecord, NewestEvent, WatermarkJump, records_between
+from anabranch.pipeline.definition import Pipeline
+from anabranch.streaming.lateness import NAMED_JUMP_MS, count_late, moved_ms
+from anabranch.streaming.transforms import COUNTED, counts_windows
+from anabranch.text.format import instant, iso_utc
+
+
+def batch_record(progress: dict[str, Any], pipeline: Pipeline, logs: Checkpoint) -> BatchRecord:
+    """Where nothing was counted although the batch has read records, its figures are not known: a table has skipped it."""
+    batch: int = progress["batchId"]
+    planned = logs.offset_entry(batch)
+    spanned = records_between(logs, batch)
+    counted = progress.get("observedMetrics", {}).get(COUNTED)
+    if counted is None:
+        counted = {"records": spanned, "problems": None if spanned else 0}
+    late, is_exact = _late(progress, pipeline, logs, counted)
+    return BatchRecord(
+        batch=batch,
+        at=progress["timestamp"],
+        records=counted["records"],
+        problems=counted["problems"],
+        late=late,
+        # A stage that is retried counts its records again.
+        is_exact=is_exact and (spanned is None or (counted["records"] or 0) <= spanned),
+        rows_per_s=round(progress.get("processedRowsPerSecond", 0.0), 1),
+        duration_ms=progress.get("batchDuration"),
+        watermark=instant(planned.watermark_ms) if planned else None,
+        newest_event=_newest_event(counted.get("newest")),
+    )
+
+
+def watermark_jump(record: BatchRecord, pipeline: Pipeline, logs: Checkpoint) -> WatermarkJump | None:
+    """The jump that the batch has caused: it is in force from the next one on."""
+    planned, committed = logs.offset_entry(record.batch), logs.commit_entry(record.batch)
+    if planned is None or committed is None:
+        return None
+    before_ms, after_ms = planned.watermark_ms, committed.next_watermark_ms
+    if moved_ms(before_ms, after_ms) <= jump_limit_ms(pipeline):
+        return None
+    return WatermarkJump(record.batch, iso_utc(before_ms), iso_utc(after_ms), record.newest_event)
+
+
+def jump_limit_ms(pipeline: Pipeline) -> float:
+    return NAMED_JUMP_MS if pipeline.watermark_jump_s is None else pipeline.watermark_jump_s * 1000
+
+
+def _late(progress: dict[str, Any], pipeline: Pipeline, logs: Checkpoint, counted: dict[str, Any]) -> tuple[int | None, bool]:
+    if pipeline.watermark_s is None or counted["problems"] is None:
+        return None, True
+    if not counts_windows(pipeline):
+        # Rows that are not grouped beforehand: here Spark's own counter is exact.
+        return sum(operator["numRowsDroppedByWatermark"] for operator in progress["stateOperators"]), True
+    before = logs.offset_entry(progress["batchId"] - 1)
+    if progress["batchId"] > 0 and before is None:
+        return None, True
+    bins = [(one["x"], one["y"]) for one in counted.get("windows") or ()]
+    assert pipeline.window_s is not None
+    return count_late(bins, round(pipeline.window_s * 1000), before.watermark_ms if before else 0)
+
+
+def _newest_event(found: dict[str, Any] | None) -> NewestEvent | None:
+    if not found:
+        return None
+    return NewestEvent(iso_utc(found["event_ms"]), found["topic"], found["partition"], found["offset"])
