@@ -97,7 +97,7 @@ def test_an_unknown_setting_is_rejected_with_the_nearest_known_one(
         ("[broker]\nport = 70000", "broker.port", "65535"),
         ('[pipelines.visits-log]\ntrigger = "5"', "pipelines.visits-log.trigger", "'5'"),
         ("[pipelines.visits-log]\nmax_offsets = 0", "pipelines.visits-log.max_offsets", "1"),
-        ('[pipelines.visits-counter]\nwatermark_jump = "0"', "pipelines.visits-counter.watermark_jump", "greater than 0"),
+        ('[pipelines.visits-counter]\nwatermark_jump = "0"', "pipelines.visits-counter.watermark_jump", "longer than 0"),
         ('[pipelines.visits-log]\nskip = ["visits:0:24", "visits:0"]', "pipelines.visits-log.skip.1", "'visits:0'"),
         ('[pipelines.visits-log]\nskip = ["visits:0:-1"]', "pipelines.visits-log.skip.0", "visits:0:24"),
     ],

@@ -165,10 +165,11 @@ def _without(tree: Mapping[str, Any], wrong: str, above: str = "") -> dict[str, 
     kept: dict[str, Any] = {}
     for name, value in tree.items():
         key = f"{above}{name}"
-        if key == wrong:
+        is_above = wrong.startswith(f"{key}.")
+        # A list is left out as a whole.
+        if key == wrong or (is_above and not isinstance(value, Mapping)):
             continue
-        is_inside = wrong.startswith(f"{key}.") and isinstance(value, Mapping)
-        kept[name] = _without(value, wrong, f"{key}.") if is_inside else value
+        kept[name] = _without(value, wrong, f"{key}.") if is_above else value
     return kept
 
 

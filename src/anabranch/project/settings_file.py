@@ -90,7 +90,8 @@ def _growing(lines: Sequence[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _has(tree: Any, key: Sequence[str]) -> bool:
-    return not key or (isinstance(tree, Mapping) and key[0] in tree and _has(tree[key[0]], key[1:]))
+    """What is below a value, as the number of an entry in a list, is where the value is."""
+    return not key or not isinstance(tree, Mapping) or (key[0] in tree and _has(tree[key[0]], key[1:]))
 
 
 def _unreadable(path: Path, number: int) -> Misused:
