@@ -46,12 +46,17 @@ def rows(desk: Desk) -> list[list[str]]:
 
 def test_the_batches_of_the_last_hour_are_listed_with_their_figures_and_totals(desk: Desk, made: MadeProject) -> None:
     made.ran("visits-counter", [record(0, 7200), record(1, 1800), record(2, 60, late=0, duration_ms=None)], batches=3)
+    made.ran("visits-windows", [record(0, 60, watermark="1970-01-01T00:00:00.000Z")], batches=1)
     code, said = desk("history", "visits-counter")
     assert (code, [(row[0], *row[2:6]) for row in rows(desk)]) == (
         0,
         [("1", "10", "2", "1", "1.5s"), ("2", "10", "0", "1", "?")],
     )
     assert "2 batches: 20 rows, 2 late, 2 with problems." in said
+    assert rows(desk)[0][6] == "2025-09-04 07:00"
+    # Spark's before the first event.
+    desk("history", "visits-windows")
+    assert rows(desk)[0][6] == "-"
     found = listed(desk)
     assert (batches(found), found["torn_lines"], found["sink"]) == ([1, 2], 0, "topic-visits_counter")
     assert (found["totals"]["records"], found["totals"]["late"], found["totals"]["exact"]) == (20, 2, True)
@@ -61,9 +66,12 @@ def test_the_batches_of_the_last_hour_are_listed_with_their_figures_and_totals(d
 
 
 def test_a_period_without_a_batch_names_the_newest(desk: Desk, made: MadeProject) -> None:
-    made.ran("visits-counter", [record(0, 90_000), record(1, 80_000)], batches=2)
+    location = made.ran("visits-counter", [record(0, 90_000), record(1, 80_000)], batches=2)
     code, said = desk("history", "visits-counter", "--last", "10m")
-    assert (code, "No batch in the last 10m; the newest, 1, is of" in said) == (0, True)
+    assert (code, "No batch in the last 10m; the newest, 1, is of" in said, "rows" in said) == (0, True, False)
+    append_rewind(location, REWIND, 2)
+    said = desk("history", "visits-counter", "--last", "10m")[1]
+    assert ("No batch in the last 10m; the newest, 1, is of" in said, REWIND in said, "rows" in said) == (True, True, False)
 
 
 def test_the_newest_20_are_listed_the_others_counted_and_all_are_in_the_picture(desk: Desk, made: MadeProject) -> None:
@@ -84,8 +92,8 @@ def test_a_rewind_and_its_undo_are_lines_of_their_own_and_what_was_taken_back_do
     desk: Desk, made: MadeProject
 ) -> None:
     location = made.ran("visits-counter", [record(batch, 600) for batch in range(4)], batches=4)
-    for batch in (2, 3):
-        (location.path / "commits" / str(batch)).unlink()
+    for moved in ("commits/2", "commits/3", "offsets/3"):
+        (location.path / moved).unlink()
     append_rewind(location, REWIND, 2)
     found = listed(desk)
     assert (batches(found), found["totals"]["records"]) == ([0, 1], 20)
@@ -93,12 +101,12 @@ def test_a_rewind_and_its_undo_are_lines_of_their_own_and_what_was_taken_back_do
         "kind": "operation", "operation": REWIND, "undoes": None, "next_batch": 2, "at": found["lines"][-1]["at"],
     }  # fmt: skip
     assert f"{REWIND}: batches from 2 on were taken back" in desk("history", "visits-counter")[1]
-    for batch in (2, 3):
-        (location.path / "commits" / str(batch)).write_text('v1\n{"nextBatchWatermarkMs":0}', encoding="utf-8")
+    made.ran("visits-counter", [], batches=4)
     append_undo(location, UNDO, REWIND)
     found = listed(desk)
     assert (batches(found), [line["kind"] for line in found["lines"][-2:]]) == ([0, 1, 2, 3], ["operation"] * 2)
     assert f"{UNDO} took {REWIND} back: batch 4 is next" in desk("history", "visits-counter")[1]
+    # A batch that ran again counts once, and those behind it no longer do.
     append_batch(location, record(2, 30))
     assert batches(listed(desk)) == [0, 1, 2]
 

@@ -145,6 +145,16 @@ def test_a_history_that_is_gone_or_torn_is_unknown_and_never_0(
     assert row(desk)[-2:] == ["?", "?"]
 
 
+def test_a_history_that_is_gone_with_the_commits_of_its_batches_is_unknown(desk: Desk, made: MadeProject) -> None:
+    location = made.ran("visits-counter", [record(batch, 50) for batch in range(3)], batches=3)
+    for commit in (location.path / "commits").iterdir():
+        commit.unlink()
+    # Batch 2 is planned, so 0 and 1 have ended.
+    assert said(desk)["visits-counter"]["records"] is None
+    location.history.unlink()
+    assert (said(desk)["visits-counter"]["records"], row(desk)[-2:]) == (None, ["?", "?"])
+
+
 def test_a_history_of_another_timeline_says_nothing_of_this_one(desk: Desk, made: MadeProject) -> None:
     """A checkpoint that was set aside, or restored from a copy, beside the history of what came after."""
     made.ran("visits-counter", [record(batch, 50) for batch in range(9)], batches=3)

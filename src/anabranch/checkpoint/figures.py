@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from itertools import islice, pairwise
 
 from anabranch.checkpoint import messages
+from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.history import HistoryEntry, WatermarkJump
 from anabranch.errors import Reason
 from anabranch.text.format import format_duration
@@ -59,17 +60,24 @@ def _has_counted_late(entry: HistoryEntry) -> bool:
     return entry.late_from <= max(0, entry.batch) and not has_not
 
 
-def judge_history(entry: HistoryEntry | None, committed: int | None, path: str) -> Reason | None:
-    """Why the figures of its newest entry are not those of the checkpoint."""
-    newest = -1 if committed is None else committed
+def newest_ended(checkpoint: Checkpoint) -> int | None:
+    """The newest batch that has ended. Those before the newest planned one have, also where their commits were lost."""
+    committed, planned = checkpoint.commits.newest, checkpoint.newest
+    ended = max(-1 if committed is None else committed, -1 if planned is None else planned - 1)
+    return ended if ended >= 0 else None
+
+
+def judge_history(entry: HistoryEntry | None, ended: int | None, path: str) -> Reason | None:
+    """Why the figures of its newest entry are not those of a checkpoint whose newest batch that has ended is this."""
+    newest = -1 if ended is None else ended
     if entry is None:
         return None if newest < 0 else messages.HISTORY_MISSING(path=path, newest=newest)
     return messages.HISTORY_AHEAD(path=path, batch=entry.batch, newest=newest) if entry.batch > newest else None
 
 
-def lost_behind(entry: HistoryEntry, committed: int | None, *, is_running: bool) -> int:
-    """Batches that are committed and have no line. That of the newest may be under way while the query runs."""
-    behind = max(0, (-1 if committed is None else committed) - entry.batch)
+def lost_behind(entry: HistoryEntry, ended: int | None, *, is_running: bool) -> int:
+    """Batches that have ended and have no line. That of the newest may be under way while the query runs."""
+    behind = max(0, (-1 if ended is None else ended) - entry.batch)
     return 0 if is_running and behind == 1 else behind
 
 

@@ -29,8 +29,9 @@ def write_history(found: BatchList, last: str, *, every: bool) -> None:
     """`last`: the period, as it was asked for."""
     on = screen()
     write_wrapped(f"{found.name} ({found.sink}), {_span(found)}", on)
-    if found.lines:
+    if found.totals.batches:
         _write_picture(found, on)
+    if found.lines:
         _write_lines(found, on, every=every)
         write_line("")
     _write_totals(found, last, on)
@@ -81,7 +82,7 @@ def _write_lines(found: BatchList, on: Screen, *, every: bool) -> None:
     ran = [line for line in shown if isinstance(line, Ran)]
     table = fit_table(_COLUMNS, [_row(line.record, found) for line in ran], on)
     rows = iter(table.rows)
-    write_lines(table.head)
+    write_lines(table.head if ran else ())
     for line in shown:
         if isinstance(line, Ran):
             write_lines(next(rows))
@@ -102,8 +103,14 @@ def _row(record: BatchRecord, found: BatchList) -> tuple[str, ...]:
         figure(record.late, exact=exact) if found.has_watermark else "-",
         figure(record.problems, exact=exact),
         _duration(record.duration_ms),
-        record.watermark[:_MINUTES].replace("T", " ") if record.watermark else "-",
+        _watermark(record),
     )
+
+
+def _watermark(record: BatchRecord) -> str:
+    """1970 is Spark's before the first event."""
+    is_set = record.watermark is not None and moment_s(record.watermark) != 0
+    return (record.watermark or "")[:_MINUTES].replace("T", " ") if is_set else "-"
 
 
 def _duration(duration_ms: int | None) -> str:
@@ -123,7 +130,7 @@ def _said(line: Lost | Operated) -> str:
 
 def _write_totals(found: BatchList, last: str, on: Screen) -> None:
     totals = found.totals
-    if not found.lines:
+    if not totals.batches:
         newest = f"; the newest, {found.newest.batch}, is of {found.newest.at}" if found.newest else ""
         write_wrapped(f"No batch in the last {last}{newest}.", on)
     else:

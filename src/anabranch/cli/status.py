@@ -63,7 +63,7 @@ def _row(one: PipelineStatus) -> tuple[str, ...]:
         one.state,
         unknown if one.last_batch is None else str(one.last_batch),
         unknown if one.age_s is None else short_duration(one.age_s),
-        "?" if one.rows_per_s is None else f"{one.rows_per_s:,.{1 if one.rows_per_s < 10 else 0}f}",
+        "?" if one.rows_per_s is None else f"{one.rows_per_s:,.{1 if 0 < one.rows_per_s < 10 else 0}f}",
         _lag(one),
         one.watermark[:_MINUTES].replace("T", " ") if one.watermark else unknown if one.has_watermark else "-",
         figure(one.late, at_least=one.is_partial or bool(one.late_from), exact=exact) if one.has_watermark else "-",

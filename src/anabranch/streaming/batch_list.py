@@ -6,7 +6,16 @@ from dataclasses import asdict, dataclass
 from time import time
 from typing import Any
 
-from anabranch.checkpoint.figures import Jump, counting, judge_history, jump_of, lost_behind, moment_s, period_since
+from anabranch.checkpoint.figures import (
+    Jump,
+    counting,
+    judge_history,
+    jump_of,
+    lost_behind,
+    moment_s,
+    newest_ended,
+    period_since,
+)
 from anabranch.checkpoint.history import (
     EMPTY,
     BatchRecord,
@@ -127,10 +136,11 @@ def batch_list_of(project: Project, name: str, to: str | None, period_s: float) 
     checkpoint = read_logs(location.storage())
     if newest is None and checkpoint.newest is None:
         raise _never_ran(project, own, pipeline, to)
-    committed = newest.batch if checkpoint.fence is not None and newest is not None else checkpoint.commits.newest
-    if (misfit := judge_history(newest, committed, str(location.history))) is not None:
+    # Behind a fence it is half done, and no measure.
+    ended = newest.batch if checkpoint.fence is not None and newest is not None else newest_ended(checkpoint)
+    if (misfit := judge_history(newest, ended, str(location.history))) is not None:
         raise messages.HISTORY_GONE(pipeline=name, why=misfit)
-    lost = lost_behind(newest or EMPTY, committed, is_running=holder is not None)
+    lost = lost_behind(newest or EMPTY, ended, is_running=holder is not None)
     return _list(pipeline, location, (newest or EMPTY).batch, lost, period_s)
 
 

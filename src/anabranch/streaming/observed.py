@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from anabranch.checkpoint.baseline_file import read_baseline
 from anabranch.checkpoint.checkpoint import Checkpoint
-from anabranch.checkpoint.figures import UNKNOWN, Figures, figures_of, judge_history, lost_behind
+from anabranch.checkpoint.figures import UNKNOWN, Figures, figures_of, judge_history, lost_behind, newest_ended
 from anabranch.checkpoint.history import EMPTY, HistoryEntry, newest_entry
 from anabranch.checkpoint.reader import read_logs
 from anabranch.errors import AnabranchError, Reason
@@ -107,8 +107,8 @@ def _observe(
     figures, misfit = UNKNOWN, None
     if checkpoint is not None and has_history:
         # Half done, it is no measure: the history says what counted before the operation, or counts after it.
-        committed = entry.batch if operation is not None and entry is not None else checkpoint.commits.newest
-        figures, misfit = _figures(pipeline, location, entry, committed, is_running=holder is not None)
+        ended = entry.batch if operation is not None and entry is not None else newest_ended(checkpoint)
+        figures, misfit = _figures(pipeline, location, entry, ended, is_running=holder is not None)
     return Observed(
         pipeline=pipeline,
         location=location,
@@ -125,12 +125,12 @@ def _observe(
 
 
 def _figures(
-    pipeline: Pipeline, location: CheckpointLocation, entry: HistoryEntry | None, committed: int | None, *, is_running: bool
+    pipeline: Pipeline, location: CheckpointLocation, entry: HistoryEntry | None, ended: int | None, *, is_running: bool
 ) -> tuple[Figures, Reason | None]:
-    if (misfit := judge_history(entry, committed, str(location.history))) is not None:
+    if (misfit := judge_history(entry, ended, str(location.history))) is not None:
         return UNKNOWN, misfit
     newest = entry or EMPTY
-    lost = lost_behind(newest, committed, is_running=is_running)
+    lost = lost_behind(newest, ended, is_running=is_running)
     return figures_of(newest, drops_late=pipeline.watermark_s is not None, lost=lost), None
 
 
