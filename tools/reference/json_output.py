@@ -41,7 +41,7 @@ Match on `code` and `params`; the words may change.
 | `broker status` | `running`, `address`, `pid`; the last two are null if no broker runs |
 | `checkpoint` | `path`, `query_id`, `formats`, `newest_batch`, `batches`, `operators`, `findings`; see below |
 | `checkpoint --state` | `batch`, `rows`, `more` (whether `--limit` cut off rows) |
-| `config` | a list of `key`, `value`, `from`; where a setting is wrong, an object with `error`, `errors` if there are several, and the list as `settings` |
+| `config` | a list of `key`, `value`, `from`; beside an `error` (and `errors`, if several) it is below `settings` |
 | `consume` | of each record: `topic`, `partition`, `offset`, `timestamp`, `key`, `value`, `headers` |
 | `doctor` | a list of check results; see below |
 | `generate` | `acknowledged`, `by_kind`, `seconds`, `records_per_second`, `first_event_time`, `last_event_time` |

@@ -98,8 +98,10 @@ def run_command(arguments: list[str]) -> int:
         return code if isinstance(code, int) else 0
     except (KeyboardInterrupt, typer.Abort):
         return 130
-    except (BrokenPipeError, SystemExit):
+    except (BrokenPipeError, SystemExit) as error:
         # The reader of our output has what it wanted (`| head`); typer turns that into an exit.
+        if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
+            raise
         return 0
     except Exception as error:
         if "--debug" in arguments:
