@@ -45,7 +45,7 @@ $(VENV)/ready: pyproject.toml constraints.txt src/anabranch/spark/jars.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 ...")'
 	@test -x $(BIN)/python || { echo "Creating $(VENV) ..."; $(PYTHON) -m venv $(VENV); }
 	@echo "Installing what constraints.txt pins (about 500 MB and some minutes the first time) ..."
-	@$(BIN)/python -m tools.install $(VENV)/install.log --constraint constraints.txt --editable '.[dev]'
+	@$(BIN)/python tools/install.py $(VENV)/install.log --constraint constraints.txt --editable '.[dev]'
 	@$(BIN)/anabranch setup
 	@touch $@
 

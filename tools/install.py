@@ -1,4 +1,4 @@
-"""Installs what constraints.txt pins, and shows what pip is at: `PYTHON -m tools.install LOG PIP-ARGUMENT ...`.
+"""Installs what constraints.txt pins, and shows what pip is at: `PYTHON tools/install.py LOG PIP-ARGUMENT ...`.
 
 Run by the Python to install into, before anything is installed: standard library only. pip writes its own output to LOG; of it
 are shown what is being fetched, built and installed, how much of it is there, and how long it takes already. On a terminal

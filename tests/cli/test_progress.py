@@ -66,3 +66,11 @@ def test_on_a_terminal_the_live_line_names_the_phase_and_brackets_are_no_markup(
     with progress.busy(terminal, lambda _line: None, "Starting Spark", "its log: [a]/run.log") as phase:
         phase("launching [bold]its JVM")
     assert re.search(r"Starting Spark: launching \[bold\]its JVM, \d+ s so far, its log: \[a\]/run.log", shown.getvalue())
+
+
+def test_a_terminal_that_cannot_go_back_in_its_line_is_told_in_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    lines = Lines()
+    with progress.busy(Console(file=io.StringIO(), force_terminal=True), lines.put, "Starting Spark", "") as phase:
+        phase("launching its JVM")
+        lines.await_line("Starting Spark: launching")

@@ -61,3 +61,14 @@ def test_no_file_of_ours_gets_the_number_of_a_stream_that_was_closed(project: Pr
         "os._exit(10 + os.open('file', os.O_CREAT | os.O_WRONLY))\n"
     )
     assert shell(project, f"{sys.executable} opens.py <&- >&- 2>&-")[0] > 12
+
+
+def test_a_pipe_that_breaks_elsewhere_is_an_error(project: Project) -> None:
+    """That of a JVM, for one: only a reader of our output that has gone is no error."""
+    (project.directory / "breaks.py").write_text(
+        "import sys\nfrom anabranch.cli import main\nfrom anabranch.project import settings\n"
+        "def breaks(*_):\n    raise BrokenPipeError(32, 'Broken pipe')\n"
+        "settings.read_settings = breaks\nsys.exit(main.run_command(['config']))\n"
+    )
+    code, _, err = shell(project, f"{sys.executable} breaks.py")
+    assert (code, "error[system-refused]: Broken pipe" in err) == (1, True), err

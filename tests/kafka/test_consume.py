@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
@@ -57,6 +60,28 @@ def test_partitions_that_are_added_are_read_too(project: Project, topics: KafkaA
     admin.create_partitions([NewPartitions(topic, 3)])[topic].result()
     project.ok("produce", topic, "--partition", "2", text="new\n")
     assert json.loads(following.await_line('"new"'))["partition"] == 2
+
+
+def test_records_that_are_deleted_before_they_are_read_are_counted_and_said(
+    project: Project, topics: KafkaAdmin, topic: str
+) -> None:
+    project.ok("produce", topic, "--partition", "0", text="a\n")
+    following = project.start("consume", topic, "--follow")
+    following.await_line("^a$")
+    # It cannot read meanwhile. A request that it has sent before may still bring the next record.
+    os.kill(following.process.pid, signal.SIGSTOP)
+    for text in ("b\n", "c\n"):
+        project.ok("produce", topic, "--partition", "0", text=text)
+    admin = AdminClient({**topics.properties})
+    deletion = admin.delete_records([TopicPartition(topic, 0, 3)])
+    for future in deletion.values():
+        future.result()
+    project.ok("produce", topic, "--partition", "0", text="d\n")
+    os.kill(following.process.pid, signal.SIGCONT)
+    following.await_line("^d$")
+    said = [line for line in following.err if "were deleted before they were read" in line]
+    assert (following.out, len(said)) in [(["a", "d"], 1), (["a", "b", "d"], 1)], following.err
+    assert f"{2 - following.out.count('b')} record" in said[0]
 
 
 def test_following_an_address_where_there_is_no_kafka_fails(make_project: Callable[[str], Project]) -> None:

@@ -79,6 +79,14 @@ def test_a_record_that_is_too_large_is_named_by_its_line_and_nothing_of_its_grou
     assert "d" not in sent
 
 
+def test_a_record_that_the_broker_does_not_take_is_said_with_its_size(project: Project, topic: str) -> None:
+    larger = {"ANABRANCH_KAFKA__PROPERTIES": '{"message.max.bytes": "10000000"}'}
+    wrong = project("produce", topic, text="a\n" + "y" * 5_000_000 + "\n", **larger)
+    assert (wrong.returncode, "error[record-too-large]" in wrong.stderr) == (1, True), wrong.stderr
+    assert "5,000,000 bytes" in wrong.stderr
+    assert f"{len(values(project, topic))} record" in wrong.stderr
+
+
 def test_more_short_lines_than_the_clients_queue_holds_are_sent(project: Project, topic: str) -> None:
     """librdkafka queues 100,000 records; a part of a file of so short lines has more."""
     assert "300,000 records acknowledged" in project("produce", topic, text="x\n" * 300_000).stderr

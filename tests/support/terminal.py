@@ -39,8 +39,9 @@ class Terminal:
         """The next occurrence in what is shown."""
         deadline_s = monotonic() + PATIENCE_S
         while (found := re.compile(pattern).search(self.shown, self._seen)) is None:
-            assert monotonic() < deadline_s, f"{pattern!r} was not shown:\n{self.shown!r}"
-            assert self._read(), f"{pattern!r} was not shown before the end:\n{self.shown!r}"
+            if monotonic() > deadline_s or not self._read():
+                self.process.kill()
+                raise AssertionError(f"{pattern!r} was not shown:\n{self.shown!r}")
         self._seen = found.end()
         return found
 

@@ -22,7 +22,15 @@ from anabranch.cli.doctor import doctor
 from anabranch.cli.generate import generate
 from anabranch.cli.history import history
 from anabranch.cli.operations import operations
-from anabranch.cli.output import Cli, flush_output, open_standard_streams, write_error, write_line, write_message
+from anabranch.cli.output import (
+    Cli,
+    drop_unwritten,
+    is_reader_gone,
+    open_standard_streams,
+    write_error,
+    write_line,
+    write_message,
+)
 from anabranch.cli.pipelines import pipelines
 from anabranch.cli.problems import problems
 from anabranch.cli.produce import produce
@@ -96,14 +104,19 @@ def main() -> None:
 def run_command(arguments: list[str]) -> int:
     try:
         code = app(hoist_global_options(arguments), prog_name="anabranch", standalone_mode=False)
-        flush_output()
+        # Now, where an error can still be told.
+        sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except (KeyboardInterrupt, typer.Abort):
         return 130
-    except (BrokenPipeError, SystemExit):
-        # The reader of our output has what it wanted (`| head`); typer turns that into an exit.
-        return 0
-    except Exception as error:
+    except (Exception, SystemExit) as caught:
+        # typer makes an exit of a broken pipe.
+        error = caught.__context__ if isinstance(caught, SystemExit) else caught
+        if not isinstance(error, Exception):
+            raise
+        if isinstance(error, BrokenPipeError) and is_reader_gone():
+            # The reader of our output has what it wanted. Any other pipe that breaks is an error: a JVM's, for one.
+            return 0
         if "--debug" in arguments:
             traceback.print_exc()
         if isinstance(error, typer.exceptions.TyperException) and "\n" in str(error):
@@ -115,8 +128,7 @@ def run_command(arguments: list[str]) -> int:
             write_error(known, as_json="--json" in arguments)
         return known.exit_code
     finally:
-        with suppress(OSError):
-            flush_output()
+        drop_unwritten()
 
 
 def _known(error: Exception) -> AnabranchError:

@@ -119,21 +119,25 @@ def check_output() -> None:
         raise messages.OUTPUT_CLOSED()
 
 
-def check_reader() -> None:
-    """Raises BrokenPipeError if nobody reads our output any more: what only waits would not notice."""
+def is_reader_gone() -> bool:
+    """Whether nobody reads our output any more, as behind `| head`."""
     poller = poll()
     poller.register(sys.stdout.fileno(), 0)
-    if any(event & POLLERR for _, event in poller.poll(0)):
+    return any(event & POLLERR for _, event in poller.poll(0))
+
+
+def check_reader() -> None:
+    """Ends what only waits, and would not notice."""
+    if is_reader_gone():
         raise BrokenPipeError
 
 
-def flush_output() -> None:
-    """Now, where an error can still be told. What cannot be written is dropped: Python would try again at its exit."""
+def drop_unwritten() -> None:
+    """What could not be written, and was told: Python would try once more at its exit, and complain."""
     try:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise
 
 
 def write_error(error: AnabranchError, *, as_json: bool) -> None:

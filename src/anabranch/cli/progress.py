@@ -39,7 +39,7 @@ def busy(console: Console, say: Say, what: str, hint: str) -> Iterator[Phase]:
             parts += [f"{passed_s:.0f} s so far", *([hint] if hint else [])]
         return ", ".join(parts)
 
-    if console.is_terminal:
+    if _is_live(console):
         with console.status(_plain(what)) as status, _repeated(lambda: status.update(_plain(text())), _LIVE_EVERY_S):
 
             def phase(name: str) -> None:
@@ -65,20 +65,25 @@ def counting(console: Console, say: Say, what: str, quiet: bool) -> Iterator[Cou
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    lines = _CountLines(say, what)
-    with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as progress:
+    lines, is_live = _CountLines(say, what), _is_live(console)
+    with Progress(*columns, console=console, disable=quiet or not is_live) as progress:
         task = progress.add_task(what, visible=False, total=None)
 
         def count(done: int, total: int, note: str = "") -> None:
             progress.update(task, description=f"{what}{note}", completed=done, total=total, visible=True)
-            if not console.is_terminal:
+            if not is_live:
                 lines.count(done, total, note)
 
-        if console.is_terminal:
+        if is_live:
             yield count
         else:
             with _repeated(lines.repeat, _LINE_EVERY_S):
                 yield count
+
+
+def _is_live(console: Console) -> bool:
+    """A terminal that cannot go back in its line is told in lines, as a file is."""
+    return console.is_terminal and not console.is_dumb_terminal
 
 
 class _CountLines:

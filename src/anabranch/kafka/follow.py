@@ -49,19 +49,15 @@ def follow_records(admin: KafkaAdmin, topic: str, tell: Callable[[Reason], None]
             messages = followed.consumer.consume(1000, timeout=_POLL_S)
             if not messages:
                 yield None
-            deleted: set[int] = set()
             for message in messages:
                 partition, offset = int(message.partition() or 0), int(message.offset() or 0)
                 if (error := message.error()) is None:
                     followed.next_offsets[partition] = offset + 1
                     yield received_from(message)
                 elif error.code() == KafkaError._AUTO_OFFSET_RESET:
-                    deleted.add(partition)
+                    followed.lose(partition)
                 elif error.code() not in _PASSING:
                     raise read_error(error, topic, partition, offset, admin)
-            # Behind all that was received: the partitions are assigned again, from what comes next.
-            for partition in deleted:
-                followed.skip_deleted(partition)
     finally:
         followed.consumer.close()
 
@@ -76,6 +72,8 @@ class _Followed:
     consumer: Consumer
     # Of each partition that is read, the offset that comes next.
     next_offsets: dict[int, int] = field(default_factory=dict)
+    # Those of them whose next offset Kafka does not have.
+    lost: set[int] = field(default_factory=set)
     topic_id: str | None = None
     looked_at_s: float = float("-inf")
     # The code of what is being waited for.
@@ -94,15 +92,10 @@ class _Followed:
             self._found(topic_id, ranges)
         self.looked_at_s = monotonic()
 
-    def skip_deleted(self, partition: int) -> None:
-        """Retention was faster. The rest is read on, and what is missing is said."""
-        earliest = self.admin.offset_ranges(self.topic)[partition].earliest
-        expected = self.next_offsets[partition]
-        if earliest > expected:
-            skipped = earliest - expected
-            self.tell(RECORDS_SKIPPED(topic=self.topic, partition=partition, records=skipped, offset=expected))
-        self.next_offsets[partition] = earliest
-        self._assign()
+    def lose(self, partition: int) -> None:
+        """The offset that comes next there is gone. The next look, which is due at once, finds out why."""
+        self.lost.add(partition)
+        self.looked_at_s = float("-inf")
 
     def _wait(self, error: AnabranchError) -> None:
         # A Kafka that has never answered may be a wrong address.
@@ -134,9 +127,22 @@ class _Followed:
             self.tell(TOPIC_THERE(topic=self.topic))
             self.next_offsets = {}
         self.waiting, self.topic_id, self.answered = None, topic_id, True
-        if added := {partition: held.earliest for partition, held in ranges.items() if partition not in self.next_offsets}:
-            self.next_offsets |= added
+        changed = {partition: held.earliest for partition, held in ranges.items() if partition not in self.next_offsets}
+        for partition in self.lost & self.next_offsets.keys() & ranges.keys():
+            changed[partition] = self._behind_the_loss(partition, ranges[partition])
+        self.lost.clear()
+        if changed:
+            self.next_offsets |= changed
             self._assign()
+
+    def _behind_the_loss(self, partition: int, held: OffsetRange) -> int:
+        """Retention was faster than we, or a broker has lost its newest records: those had been read."""
+        expected = self.next_offsets[partition]
+        if held.earliest <= expected:
+            return min(expected, held.end)
+        skipped = held.earliest - expected
+        self.tell(RECORDS_SKIPPED(topic=self.topic, partition=partition, records=skipped, offset=expected))
+        return held.earliest
 
     def _assign(self) -> None:
         """To a new client: one that knows the topic as it was reads no partition that was added or created again."""

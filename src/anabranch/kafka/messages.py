@@ -63,6 +63,11 @@ RECORDS_SKIPPED = note(
     "records-skipped",
     "topic {topic!r}, partition {partition}: {records:#record} from offset {offset:,} on were deleted before they were read",
 )
+RECORD_TOO_LARGE = failure(
+    "record-too-large",
+    "topic {topic!r} takes no record of {size:,} bytes; Kafka at {address} acknowledged {acknowledged:,} of {sent:#record}",
+    "set max.message.bytes of the topic, and message.max.bytes below [kafka.properties] in anabranch.toml",
+)
 NO_DELIVERY_REPORT = note("no-delivery-report", "no answer within {timeout_s:g} s")
 
 # Client properties. Their values may be secret and are never a parameter.

@@ -14,7 +14,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer, Topic
 from anabranch.checkpoint.layout import OffsetRange
 from anabranch.errors import Failed
 from anabranch.kafka.admin import KafkaAdmin, cause_of, error_text, open_client
-from anabranch.kafka.messages import NO_DELIVERY_REPORT, RECORDS_DELETED, RECORDS_NOT_ACKNOWLEDGED
+from anabranch.kafka.messages import NO_DELIVERY_REPORT, RECORD_TOO_LARGE, RECORDS_DELETED, RECORDS_NOT_ACKNOWLEDGED
 
 # A user's properties cannot change these.
 GUARANTEES = {
@@ -68,14 +68,15 @@ class GroupProducer:
         The offsets of each partition between which the group was acknowledged; other writers may have some of them.
         """
         encoded_headers = [(name, value.encode()) for name, value in (headers or {}).items()]
-        errors: list[KafkaError] = []
+        # Each with the size of its record.
+        errors: list[tuple[KafkaError, int]] = []
         offsets: dict[int, OffsetRange] = {}
         acknowledged = 0
 
         def report(error: KafkaError | None, message: Message) -> None:
             nonlocal acknowledged
             if error is not None:
-                errors.append(error)
+                errors.append((error, len(message.value() or b"")))
                 return
             acknowledged += 1
             at, offset = int(message.partition() or 0), int(message.offset() or 0)
@@ -85,18 +86,21 @@ class GroupProducer:
         target = PARTITION_BY_KEY if partition is None else partition
         for key, value in group:
             if (refused := self._enqueue(value, key, target, report, encoded_headers)) is not None:
-                errors.append(refused)
+                errors.append((refused, len(value) + len(key or b"")))
                 break
         unreported = self._producer.flush(_FLUSH_TIMEOUT_S)
         if errors or unreported:
-            raise RECORDS_NOT_ACKNOWLEDGED(
-                topic=self._topic,
-                address=self._address,
-                acknowledged=acknowledged,
-                sent=len(group),
-                reason=error_text(errors[0]) if errors else NO_DELIVERY_REPORT(timeout_s=_FLUSH_TIMEOUT_S),
-            )
+            raise self._undelivered(errors, acknowledged, len(group))
         return offsets
+
+    def _undelivered(self, errors: Sequence[tuple[KafkaError, int]], acknowledged: int, sent: int) -> Failed:
+        where = {"topic": self._topic, "address": self._address, "acknowledged": acknowledged, "sent": sent}
+        if not errors:
+            return RECORDS_NOT_ACKNOWLEDGED(**where, reason=NO_DELIVERY_REPORT(timeout_s=_FLUSH_TIMEOUT_S))
+        error, size = errors[0]
+        if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
+            return RECORD_TOO_LARGE(**where, size=size)
+        return RECORDS_NOT_ACKNOWLEDGED(**where, reason=error_text(error))
 
     def _enqueue(
         self, value: bytes, key: bytes | None, partition: int, report: Callable[..., None], headers: Sequence[tuple[str, bytes]]
