@@ -53,15 +53,24 @@ def jump_limit_ms(pipeline: Pipeline) -> float:
     return NAMED_JUMP_MS if pipeline.watermark_jump_s is None else pipeline.watermark_jump_s * 1000
 
 
+def jump_in_short(jump: WatermarkJump) -> Reason:
+    """For a line that has more to say."""
+    by = jump.moved_by.record if jump.moved_by else messages.JUMP_MOVED_BY_UNKNOWN()
+    return messages.JUMP_SHORT(size=_size(jump), batch=jump.batch, record=by)
+
+
 def describe_jump(jump: WatermarkJump) -> Reason:
-    before, after = (parse_instant(text, "UTC") for text in (jump.before, jump.after))
     by = (
         messages.JUMP_MOVED_BY(record=jump.moved_by.record, event_time=jump.moved_by.at)
         if jump.moved_by
         else messages.JUMP_MOVED_BY_UNKNOWN()
     )
-    size = format_duration((after - before).total_seconds())
-    return messages.WATERMARK_JUMPED(size=size, before=jump.before, after=jump.after, batch=jump.batch, by=by)
+    return messages.WATERMARK_JUMPED(size=_size(jump), before=jump.before, after=jump.after, batch=jump.batch, by=by)
+
+
+def _size(jump: WatermarkJump) -> str:
+    before, after = (parse_instant(text, "UTC") for text in (jump.before, jump.after))
+    return format_duration((after - before).total_seconds())
 
 
 def _late(progress: dict[str, Any], pipeline: Pipeline, logs: Checkpoint, counted: dict[str, Any]) -> tuple[int | None, bool]:

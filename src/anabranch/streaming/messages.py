@@ -99,13 +99,14 @@ JUMPED = note("jumped", "{pipeline}: {jump}")
 WATERMARK_JUMPED = note(
     "watermark-jumped", "the watermark jumped by {size}, from {before} to {after}, after batch {batch}: {by}"
 )
+JUMP_SHORT = note("jump-short", "WATERMARK JUMPED by {size} after batch {batch} ({record})")
 JUMP_MOVED_BY = note("jump-moved-by", "record {record} has the event time {event_time}")
 JUMP_MOVED_BY_UNKNOWN = note("jump-moved-by-unknown", "which record moved it is not known")
 WATERMARK_JUMP = refusal(
     "watermark-jump",
     "{pipeline} stopped before batch {batch}, which has written nothing: {jump}. More than {limit} is not allowed by its"
     " setting watermark_jump",
-    "if the jump is right: anabranch run {pipeline} --allow-watermark-jump   lets this batch pass",
-    'if it is not: anabranch rewind {pipeline} {target}, then set skip = ["{record}"] in [pipelines.{pipeline}] of'
-    " anabranch.toml, then: anabranch run {pipeline}",
+    "if the jump is right: anabranch run {called} --allow-watermark-jump   lets this batch pass",
+    'if it is not: anabranch rewind {called} {target}, then set skip = ["{record}"] in [pipelines.{pipeline}] of'
+    " anabranch.toml, then: anabranch run {called}",
 )

@@ -22,7 +22,7 @@ from anabranch.errors import AnabranchError, Reason
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.pipeline.definition import Out
 from anabranch.streaming import messages
-from anabranch.streaming.batch_figures import batch_record, describe_jump, watermark_jump
+from anabranch.streaming.batch_figures import batch_record, describe_jump, jump_in_short, watermark_jump
 from anabranch.streaming.batch_gate import BatchGate
 from anabranch.streaming.failures import Cause, cause_of
 from anabranch.streaming.query import end_after_batch, has_ended, start_query
@@ -150,7 +150,7 @@ class Runner:
         running.read = logs.end_of(record.batch).get(running.topic) or running.read
         self._show_batch(running, record)
         if jump is not None:
-            running.update(jump=describe_jump(jump))
+            running.update(jump=jump_in_short(jump))
             self._output.tell(messages.JUMPED(pipeline=running.name, jump=describe_jump(jump)))
 
     def _catch_up(self, running: Running, below: int) -> None:
@@ -263,7 +263,7 @@ class Runner:
 
     def _failure(self, running: Running, cause: Cause, error: str) -> AnabranchError:
         below = entry_below(newest_first(running.run.location), running.recorded + 1)
-        if (stopped := running.guard.refusal(running.run.query.pipeline, below)) is not None:
+        if (stopped := running.guard.refusal(running.run.query.pipeline, running.run.called, below)) is not None:
             return stopped
         failed = messages.DATA_LOST if cause == "data lost" else messages.QUERY_FAILED
         return failed(pipeline=running.name, reason=summary_of(error), log=self._log_file)
