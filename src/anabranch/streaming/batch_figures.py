@@ -81,7 +81,7 @@ def _late(progress: dict[str, Any], pipeline: Pipeline, logs: Checkpoint, counte
         return sum(operator["numRowsDroppedByWatermark"] for operator in progress["stateOperators"]), True
     before = logs.offset_entry(progress["batchId"] - 1)
     if progress["batchId"] > 0 and before is None:
-        return None, True
+        return None, False
     bins = [(one["x"], one["y"]) for one in counted.get("windows") or ()]
     assert pipeline.window_s is not None
     return count_late(bins, round(pipeline.window_s * 1000), before.watermark_ms if before else 0)
