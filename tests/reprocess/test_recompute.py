@@ -74,8 +74,18 @@ def test_a_record_that_an_earlier_decoder_rejected_counts_today(spark: SparkSess
     assert list(_recomputed(spark, lake, window, before).values()) == [1]
 
 
-def _recomputed(spark: SparkSession, lake: Path, wanted: Range, version: int) -> dict[str, int]:
-    results = recompute(spark, VISITS_COUNTER, wanted, lake=str(lake), version=version, zone="UTC")
+def test_a_record_that_the_settings_skip_is_left_out_as_by_the_stream(spark: SparkSession, lake: Path) -> None:
+    wanted, version = Range(MIDNIGHT, MIDNIGHT + 20 * MINUTE), DeltaTable(lake).version()
+    whole = _recomputed(spark, lake, wanted, version)
+    skipping = _recomputed(spark, lake, wanted, version, ("visits:0:1", "visits:1:0", "others:0:0"))
+    first, second = sorted(whole)
+    assert skipping == {first: whole[first]}
+    assert whole[second] == 1
+
+
+def _recomputed(spark: SparkSession, lake: Path, wanted: Range, version: int, skip: tuple[str, ...] = ()) -> dict[str, int]:
+    pipeline = VISITS_COUNTER.changed(skip=skip)
+    results = recompute(spark, pipeline, wanted, lake=str(lake), version=version, zone="UTC")
     return {key: json.loads(value)["count"] for key, value in results}
 
 

@@ -85,7 +85,7 @@ def _send(kafka: dict[str, str], topic: str, sent: Sent, chance: random.Random, 
         values, times = [], []
         for place in range(A_ROUND // 2):
             on_time_ms = BEGIN_MS + (number * A_ROUND + place * 2) * 45_000
-            event_ms = on_time_ms - (chance.randint(0, 4_000_000) if chance.random() < 0.4 else 0)
+            event_ms = on_time_ms - (chance.randint(0, 9_000_000) if chance.random() < 0.4 else 0)
             is_bad = chance.random() < 0.1
             visit = b"no visit" if is_bad else _visit(chance.choice("abcdef"), event_ms, chance.choice(["Firefox", "Safari"]))
             for _ in range(2 if chance.random() < 0.1 else 1):

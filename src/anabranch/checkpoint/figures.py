@@ -180,8 +180,16 @@ class Jump:
             if self.record is None
             else messages.JUMP_MOVED_BY(record=self.record, event_time=self.event_time)
         )
-        size = "?" if self.size_s is None else format_duration(self.size_s)
-        return messages.WATERMARK_JUMPED(size=size, before=self.before, after=self.after, batch=self.batch, by=by)
+        return messages.WATERMARK_JUMPED(size=self._size, before=self.before, after=self.after, batch=self.batch, by=by)
+
+    def in_short(self) -> Reason:
+        """For a line that has more to say."""
+        record = self.record or messages.JUMP_MOVED_BY_UNKNOWN()
+        return messages.JUMP_SHORT(size=self._size, batch=self.batch, record=record)
+
+    @property
+    def _size(self) -> str:
+        return "?" if self.size_s is None else format_duration(self.size_s)
 
 
 def jump_of(jump: WatermarkJump) -> Jump:

@@ -222,5 +222,6 @@ LATE_COUNTED_FROM = note("late-counted-from", "late records are counted from bat
 WATERMARK_JUMPED = note(
     "watermark-jumped", "the watermark jumped by {size}, from {before} to {after}, after batch {batch}: {by}"
 )
+JUMP_SHORT = note("jump-short", "WATERMARK JUMPED by {size} after batch {batch} ({record})")
 JUMP_MOVED_BY = note("jump-moved-by", "record {record} has the event time {event_time}")
 JUMP_MOVED_BY_UNKNOWN = note("jump-moved-by-unknown", "which record moved it is not known")

@@ -172,9 +172,9 @@ WATERMARK_JUMP = refusal(
     "watermark-jump",
     "{pipeline} stopped before batch {batch}, which has written nothing: {jump}. More than {limit} is not allowed by its"
     " setting watermark_jump",
-    "if the jump is right: anabranch run {pipeline} --allow-watermark-jump   lets this batch pass",
-    'if it is not: anabranch rewind {pipeline} {target}, then set skip = ["{record}"] in [pipelines.{pipeline}] of'
-    " anabranch.toml, then: anabranch run {pipeline}",
+    "if the jump is right: anabranch run {called} --allow-watermark-jump   lets this batch pass",
+    'if it is not: anabranch rewind {called} {target}, then set skip = ["{record}"] in [pipelines.{pipeline}] of'
+    " anabranch.toml, then: anabranch run {called}",
 )
 
 # What a status and a history say.

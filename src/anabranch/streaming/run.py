@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -47,6 +48,8 @@ class RunRequest:
     until_caught_up: bool
     spark_settings: Mapping[str, str]
     debug: bool
+    # As `--to` named it.
+    to: str | None = None
     # The first batch of each may run under a watermark that has moved further than its pipeline allows.
     allows_watermark_jump: bool = False
 
@@ -105,8 +108,12 @@ def _runner(
             start=start,
             until_caught_up=request.until_caught_up,
         )
-        runs.append(PipelineRun(query, location, lease.release, request.allows_watermark_jump))
+        runs.append(PipelineRun(query, location, lease.release, _called(pipeline, request.to), request.allows_watermark_jump))
     return Runner(session.spark, runs, admin, ui, str(log_file))
+
+
+def _called(pipeline: Pipeline, to: str | None) -> str:
+    return pipeline.name if to is None else f"{pipeline.name} --to {shlex.quote(to)}"
 
 
 def _run(session: Session, runner: Runner) -> None:

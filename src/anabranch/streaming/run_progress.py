@@ -41,6 +41,8 @@ class RunProgress:
         parts = [f"{self.name}: {self.state}"]
         if self.note:
             parts.append(self.note)
+        if self.jump is not None:
+            parts.append(self.jump.text)
         if self.is_all_late:
             parts.append(messages.ALL_LATE().text)
         if self.batch is not None:
@@ -54,6 +56,4 @@ class RunProgress:
             parts.append(f"lag {self.lag:,}")
         if self.watermark:
             parts.append(f"watermark {self.watermark}")
-        if self.jump is not None:
-            parts.append(self.jump.text)
         return " · ".join(parts)

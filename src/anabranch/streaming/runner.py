@@ -151,8 +151,9 @@ class Runner:
         running.read = logs.end_of(record.batch).get(running.topic) or running.read
         self._show_batch(running, record)
         if jump is not None:
-            running.update(jump=jump_of(jump).describe())
-            self._output.tell(messages.JUMPED(pipeline=running.name, jump=running.progress.jump))
+            about = jump_of(jump)
+            running.update(jump=about.in_short())
+            self._output.tell(messages.JUMPED(pipeline=running.name, jump=about.describe()))
 
     def _catch_up(self, running: Running, below: int) -> None:
         """Batches whose events were dropped, or are late: Spark keeps the last hundred, the logs know of all."""
@@ -267,7 +268,7 @@ class Runner:
 
     def _failure(self, running: Running, cause: Cause, error: str) -> AnabranchError:
         below = entry_below(newest_first(running.run.location), running.recorded + 1)
-        if (stopped := running.guard.refusal(running.run.query.pipeline, below)) is not None:
+        if (stopped := running.guard.refusal(running.run.query.pipeline, running.run.called, below)) is not None:
             return stopped
         failed = messages.DATA_LOST if cause == "data lost" else messages.QUERY_FAILED
         return failed(pipeline=running.name, reason=summary_of(error), log=self._log_file)

@@ -40,7 +40,7 @@ class WatermarkGuard:
             self.stopped, self.stopped_batch = logs, batch
             raise WatermarkJumpError
 
-    def refusal(self, pipeline: Pipeline, known: HistoryEntry) -> Refused | None:
+    def refusal(self, pipeline: Pipeline, called: str, known: HistoryEntry) -> Refused | None:
         """What the run says of it; None: nothing was stopped. `known` is the newest entry below the batch."""
         if self.stopped is None or self.stopped_batch is None or self._limit_s is None:
             return None
@@ -50,6 +50,7 @@ class WatermarkGuard:
         jump = WatermarkJump(batch - 1, iso_utc(before_ms), iso_utc(after_ms), moved_by)
         return messages.WATERMARK_JUMP(
             pipeline=pipeline.name,
+            called=called,
             batch=batch,
             jump=jump_of(jump).describe(),
             limit=format_duration(self._limit_s),

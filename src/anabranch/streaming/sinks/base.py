@@ -1,4 +1,4 @@
-"""What a kind of sink is: how it writes, how a query that writes there is stopped, what a rewind does there."""
+"""What a kind of sink is: how it writes, and what a rewind does there. Every one is behind the gate (batch_gate.py)."""
 
 from __future__ import annotations
 
