@@ -177,7 +177,7 @@ def test_a_jump_names_its_size_and_the_record_that_made_it() -> None:
         3, "2025-09-04T07:00:00Z", "2025-09-05T08:00:00Z", NewestEvent("2025-09-05T08:20:00Z", "visits", 0, 24)
     )
     said = jump_of(jump).describe()
-    assert (said.params["size"], said.params["record"]) == ("1d1h", "visits:0:24")
+    assert (said.params["size"], said.params["by"].params["record"]) == ("1d1h", "visits:0:24")
     assert jump_of(replace(jump, before="?", moved_by=None)).describe().params["size"] == "?"
 
 
