@@ -182,11 +182,14 @@ def test_without_a_zone_of_the_project_results_are_written_in_utc(counts: Result
 
 def test_a_newer_result_that_arrives_while_a_person_thinks_is_not_overwritten(project: Project, counts: Results) -> None:
     terminal, stdin = os.openpty()
+    # Typed before there is a plan: it answers nothing.
+    os.write(terminal, b"y\n")
     asked = project.start("reprocess", "visits-counter", *SEVEN, stdin=stdin)
     os.close(stdin)
     # The record with the outdated problem counts: it is good by today's rules.
     asked.await_line(r"2025-09-04T07:00:00.000Z  3 \(unchanged\)")
     asked.await_line("the running query is not touched")
+    asked.await_line(r"\[y/N\]:")
     assert [line for line in asked.err if line.startswith("Recomputing")] == [
         f"Recomputing windows from the lake: 0 of 1, 0 of {BROWSERS + 2:,} rows",
         f"Recomputing windows from the lake: 1 of 1, {BROWSERS + 2:,} of {BROWSERS + 2:,} rows",
