@@ -152,6 +152,15 @@ def note(code: str, text: str, *remedies: str) -> Message:
     return Message(code, "note", text, remedies)
 
 
+# Every adapter may meet it. What a user may not read is not damaged: nothing is moved, restored or repaired for it.
+PERMISSION_DENIED = failure(
+    "permission-denied",
+    "permission denied: this user may not read or write {path}",
+    "namei -l {path}   shows who may",
+    'run the command as that user, or give it to this one: sudo chown -R "$(id -un)" {path}',
+)
+
+
 class _Formatter(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> Any:
         if isinstance(value, Reason):

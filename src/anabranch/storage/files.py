@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from uuid import uuid4
 
+from anabranch.errors import PERMISSION_DENIED
 from anabranch.storage.base import Storage
 from anabranch.storage.local import LocalStorage
 from anabranch.storage.messages import FILE_DAMAGED, FORMAT_NEWER, NAME_NOT_UTF8
@@ -159,6 +160,22 @@ def read_text(path: Path) -> str | None:
         return path.read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except PermissionError:
+        raise PERMISSION_DENIED(path=str(path)) from None
+    except IsADirectoryError:
+        raise FILE_DAMAGED(path=str(path), what="it is a directory") from None
+
+
+def names_in(directory: Path) -> list[str]:
+    """None if it is not there."""
+    try:
+        return [path.name for path in directory.iterdir()]
+    except FileNotFoundError:
+        return []
+    except PermissionError:
+        raise PERMISSION_DENIED(path=str(directory)) from None
+    except NotADirectoryError:
+        raise FILE_DAMAGED(path=str(directory), what="it is no directory") from None
 
 
 def remove(path: Path) -> None:
