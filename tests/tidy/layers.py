@@ -58,7 +58,7 @@ ONLY_IN = {
     "rich": {"cli"},
     "pydantic": {"project/settings.py", "storage/files.py"},
     "pydantic_settings": {"project/settings.py"},
-    "filelock": {"storage/lease.py", "spark/jars.py", "kafka/embedded"},
+    "filelock": {"spark/jars.py", "kafka/embedded"},
     "psutil": {"storage/lease.py", "project/doctor.py", "kafka/embedded"},
     "platformdirs": {"spark/jars.py"},
 }

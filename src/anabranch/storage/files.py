@@ -197,6 +197,7 @@ class CheckpointLocation:
 
     @property
     def lease_lock(self) -> Path:
+        """On file systems that lock files and no directories."""
         return self.beside("lease.lock")
 
     @property
@@ -213,7 +214,7 @@ class CheckpointLocation:
 
     @property
     def operation_lock(self) -> Path:
-        """Of a checkpoint that is not ours, whose query knows no lease."""
+        """The same of a checkpoint that is not ours, whose query knows no lease."""
         return self.path / "_rewind" / "lock"
 
     def others(self) -> list[CheckpointLocation]:

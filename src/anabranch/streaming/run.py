@@ -98,7 +98,7 @@ def _runner(
             start=request.start,
             until_caught_up=request.until_caught_up,
         )
-        runs.append(PipelineRun(query, location, lease.release))
+        runs.append(PipelineRun(query, location, lease.release, lease.renew))
     return Runner(session.spark, runs, admin, ui, str(log_file))
 
 

@@ -56,6 +56,8 @@ class PipelineRun:
     location: CheckpointLocation
     # Called once, when its query has ended for good: others may run the pipeline from then on.
     release: Callable[[], None]
+    # Called in every tick until then: keeps its lease, and raises where the checkpoint is no longer its own.
+    renew: Callable[[], None]
 
 
 @dataclass
@@ -199,6 +201,7 @@ class Runner:
         self._notice_end(running)
         if running.ended:
             return
+        running.run.renew()
         if not running.gate.is_closed and is_stop_asked(running.run.location):
             self._close(running)
         if running.gate.is_closed and running.query is None:
