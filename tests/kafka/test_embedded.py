@@ -89,6 +89,37 @@ def test_a_damaged_broker_file_is_named_and_not_overwritten(project: Project, co
     (home / "broker.json").unlink()
 
 
+def test_a_running_broker_is_found_by_its_lock_and_never_gets_a_second(project: Project) -> None:
+    """Beside a record that is missing, damaged or stale."""
+    project.ok("broker", "start", "--port", "0")
+    address, record = _address(project), _broker_file(project)
+    path = project.directory / ".anabranch" / "broker" / "broker.json"
+    stale = json.dumps({**record, "mark": {**record["mark"], "pid": os.getpid()}})
+    for content in ("", "{", '{"mark": 5}', stale, None):
+        path.unlink()
+        if content is not None:
+            path.write_text(content, encoding="utf-8")
+        assert (_address(project), _pid(project)) == (address, record["mark"]["pid"])
+        started = project("broker", "start", "--port", "0")
+        assert (started.returncode, "already running" in started.stderr) == (0, True), started.stderr
+        assert (_broker_file(project)["mark"]["birth"], _broker_file(project)["port"]) == (
+            record["mark"]["birth"],
+            record["port"],
+        )
+    # Only of a newer version it is not known what it means.
+    newer = json.dumps({**record, "format": 99})
+    path.write_text(newer, encoding="utf-8")
+    for command in ("status", "start", "stop"):
+        done = project("broker", command)
+        assert (done.returncode, "refused[format-newer]" in done.stderr) == (3, True), done.stderr
+    assert path.read_text(encoding="utf-8") == newer
+    path.unlink()
+    # A command that needs Kafka finds it, and it is stopped as it is found.
+    project.ok("topics", "create", "visits")
+    project.ok("broker", "stop")
+    assert not psutil.pid_exists(record["mark"]["pid"])
+
+
 def test_a_port_in_use_is_an_error_with_the_process_that_uses_it(project: Project) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
