@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,8 @@ def test_a_broker_starts_on_a_free_port_is_found_stops_and_keeps_its_data(projec
     project.ok("broker", "start", "--port", "0")
     address, pid = _address(project), _pid(project)
     assert address.startswith("127.0.0.1:")
+    # What others would read there: all records.
+    assert stat.S_IMODE((project.directory / ".anabranch").stat().st_mode) == 0o700
     project.ok("topics", "create", "visits", "--partitions", "1")
     project.ok("produce", "visits", text="first\n")
 

@@ -89,7 +89,7 @@ class Project:
 
     def __call__(self, *command: str, text: str | bytes = "", **environment: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [sys.executable, "-m", "anabranch", *command],
+            [sys.executable, "-P", "-m", "anabranch", *command],
             cwd=self.directory,
             input=text.encode() if isinstance(text, str) else text,
             capture_output=True,
@@ -108,7 +108,7 @@ class Project:
         """In a process group of its own, as a shell starts it."""
         running = Running(
             subprocess.Popen(
-                [sys.executable, "-m", "anabranch", *command],
+                [sys.executable, "-P", "-m", "anabranch", *command],
                 cwd=self.directory,
                 stdin=stdin,
                 stdout=subprocess.PIPE,

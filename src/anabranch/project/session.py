@@ -12,6 +12,7 @@ from typing import Protocol
 from anabranch.project.project import Project
 from anabranch.spark.jars import ensure_jars
 from anabranch.spark.session import Session, start_session
+from anabranch.storage.files import make_directory
 
 
 class Busy(Protocol):
@@ -30,6 +31,7 @@ def open_session(
 ) -> Session:
     with ui.counting("Fetching Spark's jars") as count:
         jars = ensure_jars("spark", project.ivy_settings, count)
+    make_directory(project.log_dir)
     with ui.busy("Starting Spark"):
         return start_session(
             {**project.settings.spark, **(changes or {})},

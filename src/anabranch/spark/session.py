@@ -126,11 +126,18 @@ def start_session(
             logging.getLogger(name).disabled = True
     # Python workers must use this Python, whichever is first on the PATH.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    environment = {"SPARK_HOME": str(pyspark_home()), "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = {"SPARK_HOME": str(pyspark_home()), "SPARK_LOCAL_IP": "127.0.0.1", **_python_path(os.environ)}
     java = find_java()
     options = [*archive_options(java, jars), *_java_options(settings, debug)]
     jvm = launch_jvm(java, jars, options, environment, log_file)
     return Session(_connect(settings), jvm)
+
+
+def _python_path(environment: Mapping[str, str]) -> dict[str, str]:
+    """Workers import nothing from the directory in which the command was typed: a `pandas.py` there is not ours to run."""
+    # They are started by `python -m`, which puts that directory in front; an empty entry of the path means it as well.
+    entries = [entry for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    return {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(entries)}
 
 
 def shuffle_partitions(*changes: Mapping[str, str]) -> str:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from anabranch.errors import PERMISSION_DENIED
+from anabranch.storage.files import make_directory
 from anabranch.storage.messages import FILE_DAMAGED
 
 # A network file system may lock files and no directories, since a lock needs a file that is open for writing there.
@@ -41,7 +42,7 @@ def lock_directory(directory: Path, lock_file: Path, *, wait: bool = False) -> D
     """None: another holds it. The directory is made if it is not there; the file serves where directories cannot be locked."""
     while True:
         try:
-            is_new = _make(directory)
+            is_new = make_directory(directory)
             handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
         except FileNotFoundError:
             # The last holder has just removed it, empty.
@@ -57,7 +58,7 @@ def lock_directory(directory: Path, lock_file: Path, *, wait: bool = False) -> D
             os.close(handle)
             if error.errno not in _NO_DIRECTORY_LOCKS:
                 raise
-            lock_file.parent.mkdir(parents=True, exist_ok=True)
+            make_directory(lock_file.parent)
             handle, locked = os.open(lock_file, os.O_RDWR | os.O_CREAT, 0o600), lock_file
             is_ours = _flock(handle, wait)
         if is_ours and _is_at(handle, locked):
@@ -65,14 +66,6 @@ def lock_directory(directory: Path, lock_file: Path, *, wait: bool = False) -> D
         os.close(handle)
         if not is_ours:
             return None
-
-
-def _make(directory: Path) -> bool:
-    try:
-        directory.mkdir(parents=True)
-    except FileExistsError:
-        return False
-    return True
 
 
 def _flock(handle: int, wait: bool) -> bool:

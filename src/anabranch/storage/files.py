@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 T = TypeVar("T")
+# What a project keeps: its owner's alone, since records, logs and results are in it.
+HOME = ".anabranch"
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ def _only_in(one: Any, other: Any, above: str = "") -> Iterator[str]:
 
 def write_whole(path: Path, text: str) -> None:
     """A reader, and a crash at any moment, sees the old content or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(path.parent)
     temporary = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
     try:
         with temporary.open("w", encoding="utf-8") as file:
@@ -142,7 +144,7 @@ def write_whole(path: Path, text: str) -> None:
 
 def append_line(path: Path, line: str, *, is_durable: bool = False) -> None:
     """One write of one short line: two never mix. What a crash cut off at the end of the file stays on a line of its own."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(path.parent)
     with path.open("ab+") as file:
         # Looked at and written by one at a time: in the middle of another's write its line would look cut off.
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -152,6 +154,18 @@ def append_line(path: Path, line: str, *, is_durable: bool = False) -> None:
         if is_durable:
             file.flush()
             os.fsync(file.fileno())
+
+
+def make_directory(directory: Path) -> bool:
+    """With those above it; False: it was there. A new `.anabranch` is closed to others, whoever makes it first."""
+    home = next((above for above in (directory, *directory.parents) if above.name == HOME), None)
+    try:
+        if home is not None and home != directory and not home.exists():
+            make_directory(home)
+        directory.mkdir(0o700 if directory == home else 0o777, parents=True)
+    except FileExistsError:
+        return False
+    return True
 
 
 def read_text(path: Path) -> str | None:

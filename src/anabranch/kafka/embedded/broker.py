@@ -38,7 +38,7 @@ from anabranch.kafka.messages import (
 )
 from anabranch.spark.jars import locked
 from anabranch.spark.java import find_java
-from anabranch.storage.files import Format, read_text, remove
+from anabranch.storage.files import Format, make_directory, read_text, remove
 from anabranch.storage.lease import ProcessMark, mark_of
 from anabranch.storage.messages import FILE_DAMAGED
 
@@ -91,7 +91,7 @@ def _found_by_lock(broker_dir: Path) -> RunningBroker | None:
 
 def start_broker(broker_dir: Path, port: int, jars: Sequence[Path]) -> tuple[RunningBroker, bool]:
     """The running broker, and whether this call started it. Returns once the broker answers."""
-    broker_dir.mkdir(parents=True, exist_ok=True)
+    make_directory(broker_dir)
     with FileLock(broker_dir / "start.lock"):
         if (running := find_broker(broker_dir)) is not None:
             # Again: it may have been found by its lock alone.
