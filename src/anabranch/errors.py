@@ -157,7 +157,7 @@ PERMISSION_DENIED = failure(
     "permission-denied",
     "permission denied: this user may not read or write {path}",
     "namei -l {path}   shows who may",
-    'run the command as that user, or give it to this one: sudo chown -R "$(id -un)" {path}',
+    "run the command as the user who may, or let this one in by chown or chmod; nothing there needs to be moved or restored",
 )
 
 

@@ -81,6 +81,8 @@ class Project:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        # In front of every command.
+        self.prefix: tuple[str, ...] = ()
         self.started: list[Running] = []
 
     def configure(self, toml: str) -> None:
@@ -89,7 +91,7 @@ class Project:
 
     def __call__(self, *command: str, text: str | bytes = "", **environment: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [sys.executable, "-P", "-m", "anabranch", *command],
+            [*self.prefix, sys.executable, "-P", "-m", "anabranch", *command],
             cwd=self.directory,
             input=text.encode() if isinstance(text, str) else text,
             capture_output=True,
@@ -108,7 +110,7 @@ class Project:
         """In a process group of its own, as a shell starts it."""
         running = Running(
             subprocess.Popen(
-                [sys.executable, "-P", "-m", "anabranch", *command],
+                [*self.prefix, sys.executable, "-P", "-m", "anabranch", *command],
                 cwd=self.directory,
                 stdin=stdin,
                 stdout=subprocess.PIPE,

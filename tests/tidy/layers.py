@@ -31,7 +31,7 @@ PURE = (
     *("pipeline/builtin/session_fold", "operations/change", "operations/receipt"),
     *("rewind/target", "rewind/plan", "rewind/undo", "rewind/explain"),
     *("reprocess/plan", "reprocess/staleness", "reprocess/explain"),
-    *("delta/hours", "delta/written_rows", "kafka/properties", "kafka/embedded/configuration"),
+    *("delta/hours", "delta/written_rows", "delta/engine_errors", "kafka/properties", "kafka/embedded/configuration"),
     *(f"streaming/{name}" for name in ("result_headers", "failures", "console_table", "run_progress")),
     *(f"generator/{name}" for name in ("recipe", "visits", "spoil", "pace")),
 )

@@ -32,7 +32,7 @@ from anabranch.cli.setup import setup
 from anabranch.cli.status import status
 from anabranch.cli.stop import stop
 from anabranch.cli.undo import undo
-from anabranch.errors import AnabranchError
+from anabranch.errors import PERMISSION_DENIED, AnabranchError
 
 app = typer.Typer(
     help=anabranch.__doc__,
@@ -111,14 +111,17 @@ def run_command(arguments: list[str]) -> int:
 
 
 # What the system may refuse to any writer, and what helps.
-_NO_SPACE, _NO_PERMISSION = "free space on that disk", "check that you may write there"
+_NO_SPACE = "free space on that disk"
 _REMEDIES = {
-    errno.ENOSPC: _NO_SPACE, errno.EDQUOT: _NO_SPACE,
-    errno.EACCES: _NO_PERMISSION, errno.EPERM: _NO_PERMISSION, errno.EROFS: _NO_PERMISSION,
-}  # fmt: skip
+    errno.ENOSPC: _NO_SPACE,
+    errno.EDQUOT: _NO_SPACE,
+    errno.EROFS: "mount that file system so that it can be written to",
+}
 
 
 def _unexpected(error: Exception) -> AnabranchError:
+    if isinstance(error, PermissionError):
+        return PERMISSION_DENIED(path=error.filename or "a file")
     if isinstance(error, OSError) and error.errno in _REMEDIES:
         where = f": {error.filename}" if error.filename else ""
         return messages.SYSTEM_REFUSED(reason=error.strerror, where=where, remedy=_REMEDIES[error.errno])

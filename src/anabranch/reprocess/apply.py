@@ -51,7 +51,8 @@ def plan_reprocess(
     rows_at_most = max(_CHUNK_ROWS, _CHUNKS_OF_UNTIMED * lake.rows_without_time)
     chunks = list(split_range(wanted, pipeline.window_s, lake.rows_by_hour, rows_at_most))
     try:
-        results = _recompute(project, pipeline, chunks, lake.version, session, progress)
+        with session.jvm.blamed():
+            results = _recompute(project, pipeline, chunks, lake.version, session, progress)
     finally:
         session.end()
     inputs = take_snapshot(project, pipeline, wanted, admin, lake.version)

@@ -17,6 +17,7 @@ from anabranch.spark.class_archive import archive_options
 from anabranch.spark.jars import pyspark_home
 from anabranch.spark.java import find_java
 from anabranch.spark.jvm import Jvm, launch_jvm
+from anabranch.spark.messages import SPARK_NOT_STARTED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -121,6 +122,8 @@ def start_session(
         **_effective_settings(changes),
     }
     if not debug:
+        # py4j reports each call that a dead JVM does not answer, with its trace: beside what Spark has logged, not to a person.
+        logging.basicConfig(filename=log_file, encoding="utf-8")
         # They print each error with its Java stack trace, which is in the log file anyway.
         for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
             logging.getLogger(name).disabled = True
@@ -130,7 +133,8 @@ def start_session(
     java = find_java()
     options = [*archive_options(java, jars), *_java_options(settings, debug)]
     jvm = launch_jvm(java, jars, options, environment, log_file)
-    return Session(_connect(settings), jvm)
+    with jvm.blamed():
+        return Session(_connect(settings, log_file), jvm)
 
 
 def _python_path(environment: Mapping[str, str]) -> dict[str, str]:
@@ -156,6 +160,8 @@ def _java_options(settings: Mapping[str, str], debug: bool) -> list[str]:
     log_configuration = files("anabranch.spark").joinpath("log4j2-spark.properties")
     return [
         f"-Xmx{settings.get(*_DRIVER_MEMORY)}",
+        # Without it only the thread that met the error ends, and a query that waits for that thread hangs in silence.
+        "-XX:+ExitOnOutOfMemoryError",
         f"-Dlog4j2.configurationFile={log_configuration}",
         f"-Danabranch.log.level={'info' if debug else 'warn'}",
         # Hadoop's local file system starts child processes. vfork does not copy the JVM's memory map for each.
@@ -164,7 +170,8 @@ def _java_options(settings: Mapping[str, str], debug: bool) -> list[str]:
     ]
 
 
-def _connect(settings: Mapping[str, str]) -> SparkSession:
+def _connect(settings: Mapping[str, str], log_file: Path) -> SparkSession:
+    from py4j.protocol import Py4JJavaError
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -172,7 +179,11 @@ def _connect(settings: Mapping[str, str]) -> SparkSession:
     conf = SparkConf().setAll([(name, value) for name, value in settings.items() if name not in launched])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        context = SparkContext(conf=conf)
+        try:
+            context = SparkContext(conf=conf)
+        except Py4JJavaError as error:
+            reason = str(error.java_exception.getMessage()).partition("\n")[0]
+            raise SPARK_NOT_STARTED(reason=reason, log=str(log_file)) from None
     # No longer needed: a second session of this process launches its own JVM.
     del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
     return SparkSession(context)

@@ -138,6 +138,8 @@ def write_whole(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+    except PermissionError:
+        raise PERMISSION_DENIED(path=str(path.parent)) from None
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -71,7 +71,8 @@ def run_pipelines(project: Project, request: RunRequest, ui: RunUI) -> None:
         session = open_session(project, ui, log_file, changes=request.spark_settings, debug=request.debug)
         for lease in leases:
             lease.name_jvm(session.jvm.pid)
-        _run(session, _runner(session, project, request, cluster, admin, ui, log_file, leases))
+        runner = _runner(session, project, request, cluster, admin, ui, log_file, leases)
+        _run(session, runner, [pipeline.name for pipeline in request.pipelines])
 
 
 def _runner(
@@ -102,11 +103,12 @@ def _runner(
     return Runner(session.spark, runs, admin, ui, str(log_file))
 
 
-def _run(session: Session, runner: Runner) -> None:
+def _run(session: Session, runner: Runner, names: Sequence[str]) -> None:
     # Set after the session has started: PySpark's own handler cancels all jobs, and so kills the batch under way.
     _handle_signals(runner)
     try:
-        runner.run()
+        with session.jvm.blamed(messages.RUN_RESUMES(pipelines=names).text):
+            runner.run()
     except BaseException as error:
         # Killed, not ended, whatever happened: it must write nothing more once the leases are free.
         session.jvm.kill()

@@ -13,6 +13,8 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, Protocol
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -43,6 +45,11 @@ BACKOFF_S = (1.0, 30.0)
 # Spark's listener bus may drop an event. A query that has ended is believed without it after this long: until then the
 # events of its last batches may still come.
 EVENT_LOST_S = 5.0
+_FAILURES = {
+    "data lost": messages.DATA_LOST,
+    "out of memory": messages.OUT_OF_MEMORY,
+    "no permission": messages.QUERY_FORBIDDEN,
+}
 
 
 class RunOutput(Protocol):
@@ -137,7 +144,11 @@ class Runner:
         running.retry_at_s = running.inactive_since_s = None
         checkpoint = read_logs(running.run.location.storage())
         running.read = checkpoint.start_of(checkpoint.next_batch).get(running.topic, {})
-        running.query = start_query(self._spark, running.run.query, self._out, running.gate)
+        try:
+            running.query = start_query(self._spark, running.run.query, self._out, running.gate)
+        except (Py4JError, PySparkException) as error:
+            # Read now: once the JVM is gone, its exceptions have no words.
+            raise self._failure(running, cause_of(str(error)), str(error)) from None
         running.update(state="running", note="")
 
     def _await_event(self) -> None:
@@ -254,7 +265,7 @@ class Runner:
             running.update(lag=_lag(running))
 
     def _failure(self, running: _Running, cause: Cause, error: str) -> Failed:
-        failed = messages.DATA_LOST if cause == "data lost" else messages.QUERY_FAILED
+        failed = _FAILURES.get(cause, messages.QUERY_FAILED)
         return failed(pipeline=running.name, reason=summary_of(error), log=self._log_file)
 
 
