@@ -152,6 +152,15 @@ def note(code: str, text: str, *remedies: str) -> Message:
     return Message(code, "note", text, remedies)
 
 
+# Every adapter may meet it. What a user may not read is not damaged: nothing is moved, restored or repaired for it.
+PERMISSION_DENIED = failure(
+    "permission-denied",
+    "permission denied: this user may not read or write {path}",
+    "namei -l {path}   shows who may",
+    "run the command as the user who may, or let this one in by chown or chmod; nothing there needs to be moved or restored",
+)
+
+
 class _Formatter(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> Any:
         if isinstance(value, Reason):

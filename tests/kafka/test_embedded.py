@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,8 @@ def test_a_broker_starts_on_a_free_port_is_found_stops_and_keeps_its_data(projec
     project.ok("broker", "start", "--port", "0")
     address, pid = _address(project), _pid(project)
     assert address.startswith("127.0.0.1:")
+    # What others would read there: all records.
+    assert stat.S_IMODE((project.directory / ".anabranch").stat().st_mode) == 0o700
     project.ok("topics", "create", "visits", "--partitions", "1")
     project.ok("produce", "visits", text="first\n")
 
@@ -87,6 +90,37 @@ def test_a_damaged_broker_file_is_named_and_not_overwritten(project: Project, co
         assert (done.returncode, "[file-damaged]" in done.stderr) == (1, True), done.stderr
     assert (home / "broker.json").read_text() == content
     (home / "broker.json").unlink()
+
+
+def test_a_running_broker_is_found_by_its_lock_and_never_gets_a_second(project: Project) -> None:
+    """Beside a record that is missing, damaged or stale."""
+    project.ok("broker", "start", "--port", "0")
+    address, record = _address(project), _broker_file(project)
+    path = project.directory / ".anabranch" / "broker" / "broker.json"
+    stale = json.dumps({**record, "mark": {**record["mark"], "pid": os.getpid()}})
+    for content in ("", "{", '{"mark": 5}', stale, None):
+        path.unlink()
+        if content is not None:
+            path.write_text(content, encoding="utf-8")
+        assert (_address(project), _pid(project)) == (address, record["mark"]["pid"])
+        started = project("broker", "start", "--port", "0")
+        assert (started.returncode, "already running" in started.stderr) == (0, True), started.stderr
+        assert (_broker_file(project)["mark"]["birth"], _broker_file(project)["port"]) == (
+            record["mark"]["birth"],
+            record["port"],
+        )
+    # Only of a newer version it is not known what it means.
+    newer = json.dumps({**record, "format": 99})
+    path.write_text(newer, encoding="utf-8")
+    for command in ("status", "start", "stop"):
+        done = project("broker", command)
+        assert (done.returncode, "refused[format-newer]" in done.stderr) == (3, True), done.stderr
+    assert path.read_text(encoding="utf-8") == newer
+    path.unlink()
+    # A command that needs Kafka finds it, and it is stopped as it is found.
+    project.ok("topics", "create", "visits")
+    project.ok("broker", "stop")
+    assert not psutil.pid_exists(record["mark"]["pid"])
 
 
 def test_a_port_in_use_is_an_error_with_the_process_that_uses_it(project: Project) -> None:

@@ -169,13 +169,16 @@ def test_without_a_zone_of_the_project_results_are_written_in_utc(counts: Result
 
 def test_a_newer_result_that_arrives_while_a_person_thinks_is_not_overwritten(project: Project, counts: Results) -> None:
     terminal, stdin = os.openpty()
+    # Typed before there is a plan: it answers nothing.
+    os.write(terminal, b"y\n")
     asked = project.start("reprocess", "visits-counter", *SEVEN, stdin=stdin)
     os.close(stdin)
     # The record with the outdated problem counts: it is good by today's rules.
     asked.await_line(r"2025-09-04T07:00:00.000Z  3 \(unchanged\)")
     asked.await_line("the running query is not touched")
+    asked.await_line(r"\[y/N\]:")
     # What lasts, on a busy machine, is named again: "..., 5 s so far".
-    assert [line for line in asked.err if "so far" not in line] == [
+    assert [line for line in asked.err if "so far" not in line and "[y/N]" not in line] == [
         "Checking the stream and the lake ...",
         "Starting Spark ...",
         "Finding the files of the lake ...",

@@ -195,14 +195,14 @@ def test_a_long_plan_shows_what_changes_and_counts_the_rest() -> None:
 
 
 def test_control_characters_in_keys_and_values_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    browser = "\x1b[2J\x9b31m\u202exoferiF"
+    operation, browser = "20250904T070000-reprocess-1a2b", "\x1b[2J\x9b31m\u202exoferiF"
     changes = changes_between(
         [(json.dumps({"browser": browser}), '{"count":5}')], {json.dumps({"browser": browser}): "\x1b]0;"}
     )
-    plan = ReprocessPlan("id", "p", "t\x1b", WINDOW, WINDOW, 1, "lake", 4, 2, 11, changes, (), INPUTS)
-    open_project(tmp_path).operations.record_plan("id", REPROCESS, plan)
+    plan = ReprocessPlan(operation, "p", "t\x1b", WINDOW, WINDOW, 1, "lake", 4, 2, 11, changes, (), INPUTS)
+    open_project(tmp_path).operations.record_plan(operation, REPROCESS, plan)
     for options in ([], ["--json"]):
-        assert run_command(["-C", str(tmp_path), "operations", "id", *options]) == 0
+        assert run_command(["-C", str(tmp_path), "operations", operation, *options]) == 0
         shown = capsys.readouterr().out
         assert all(char.isprintable() or char == "\n" for char in shown)
     assert json.loads(json.loads(shown)["plan"]["changes"][0]["key"])["browser"] == browser

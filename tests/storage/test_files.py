@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from anabranch.storage.files import append_line, read_text, remove, write_whole
+from anabranch.storage.files import (
+    HOME,
+    CheckpointLocation,
+    append_line,
+    make_directory,
+    read_text,
+    remove,
+    write_whole,
+)
+from anabranch.storage.lease import take_lease
 
 
 def test_a_file_is_written_with_the_directories_above_it_and_replaced_whole(tmp_path: Path) -> None:
@@ -17,6 +28,35 @@ def test_a_file_is_written_with_the_directories_above_it_and_replaced_whole(tmp_
         write_whole(path, text)
         assert read_text(path) == text
     assert os.listdir(path.parent) == ["plan.json"]  # noqa: PTH208 - hidden files count as well
+
+
+MAKERS: list[Callable[[Path], object]] = [
+    lambda home: write_whole(home / "operations" / "id" / "plan.json", ""),
+    lambda home: write_whole(home / "project.json", ""),
+    lambda home: append_line(home / "checkpoints" / "console.history.jsonl", ""),
+    lambda home: take_lease(CheckpointLocation(home / "checkpoints" / "console"), "visits-log", "run").release(),
+    lambda home: make_directory(home / "broker"),
+]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_what_a_project_keeps_is_open_to_its_owner_only_whoever_makes_it_first(
+    tmp_path: Path, make: Callable[[Path], object]
+) -> None:
+    home = tmp_path / "project" / HOME
+    before = os.umask(0)
+    try:
+        make(home)
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (home, home.parent)] == [0o700, 0o777]
+
+
+def test_a_directory_that_is_there_is_not_changed(tmp_path: Path) -> None:
+    (tmp_path / HOME).mkdir(0o755)
+    assert make_directory(tmp_path / HOME / "broker")
+    assert not make_directory(tmp_path / HOME / "broker")
+    assert stat.S_IMODE((tmp_path / HOME).stat().st_mode) == 0o755
 
 
 def test_a_write_that_fails_leaves_the_old_content_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def test_a_run_ends_although_the_event_of_its_end_is_lost(
     released: list[bool] = []
     query = QueryRun(pipeline, str(location), kafka, "UTC", "earliest", until_caught_up=False)
     output = StopsUnheard(spark.newSession())
-    run = PipelineRun(query, location, lambda: released.append(True), pipeline.name)
+    run = PipelineRun(query, location, lambda: released.append(True), lambda: None, pipeline.name)
     output.runner = Runner(output.spark, [run], topics, output, "no log")
     output.runner.run()
     assert (output.states[-1], released) == ("stopped", [True])

@@ -8,10 +8,11 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable
+from codecs import getincrementaldecoder
 from pathlib import Path
 from queue import Empty, Queue
 from time import monotonic
+from typing import TextIO
 
 # Longer than anything takes on a busy machine of 2 cores: a test that waits so long has failed.
 PATIENCE_S = 120.0
@@ -28,6 +29,8 @@ class Running:
         self.out: list[str] = []
         self.err: list[str] = []
         self._lines: Queue[str] = Queue()
+        assert process.stdout is not None
+        assert process.stderr is not None
         self._readers = [
             threading.Thread(target=self._read, args=(stream, lines), daemon=True)
             for stream, lines in ((process.stdout, self.out), (process.stderr, self.err))
@@ -35,10 +38,19 @@ class Running:
         for reader in self._readers:
             reader.start()
 
-    def _read(self, stream: Iterable[str], lines: list[str]) -> None:
-        for line in stream:
-            lines.append(line.rstrip("\n"))
-            self._lines.put(line.rstrip("\n"))
+    def _read(self, stream: TextIO, lines: list[str]) -> None:
+        decode, rest = getincrementaldecoder("utf-8")().decode, ""
+        while chunk := os.read(stream.fileno(), 1 << 16):
+            *whole, rest = (rest + decode(chunk)).split("\n")
+            for line in whole:
+                lines.append(line)
+                self._lines.put(line)
+            if rest.endswith("[y/N]:"):
+                # A question has no end of line: it waits for the answer.
+                self._lines.put(rest)
+        if rest:
+            lines.append(rest)
+            self._lines.put(rest)
 
     def await_line(self, pattern: str) -> str:
         """The next line, of either output, that matches."""
@@ -69,6 +81,8 @@ class Project:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        # In front of every command.
+        self.prefix: tuple[str, ...] = ()
         self.started: list[Running] = []
 
     def configure(self, toml: str) -> None:
@@ -77,7 +91,7 @@ class Project:
 
     def __call__(self, *command: str, text: str | bytes = "", **environment: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [sys.executable, "-m", "anabranch", *command],
+            [*self.prefix, sys.executable, "-P", "-m", "anabranch", *command],
             cwd=self.directory,
             input=text.encode() if isinstance(text, str) else text,
             capture_output=True,
@@ -96,7 +110,7 @@ class Project:
         """In a process group of its own, as a shell starts it."""
         running = Running(
             subprocess.Popen(
-                [sys.executable, "-m", "anabranch", *command],
+                [*self.prefix, sys.executable, "-P", "-m", "anabranch", *command],
                 cwd=self.directory,
                 stdin=stdin,
                 stdout=subprocess.PIPE,

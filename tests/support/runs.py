@@ -42,7 +42,7 @@ def runner_of(
 ) -> Runner:
     pipeline = stream.pipeline.changed(max_offsets=max_offsets, trigger_s=0.0)
     query = QueryRun(pipeline, str(stream.checkpoint), stream.kafka, "UTC", "earliest", until_caught_up)
-    run = PipelineRun(query, stream.location, lambda: None, pipeline.name, allows_jump)
+    run = PipelineRun(query, stream.location, lambda: None, lambda: None, pipeline.name, allows_jump)
     return Runner(stream.spark, [run], topics, seen, "no log")
 
 

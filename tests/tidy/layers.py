@@ -34,7 +34,7 @@ PURE = (
     *("pipeline/builtin/session_fold", "operations/change", "operations/receipt"),
     *("rewind/target", "rewind/plan", "rewind/undo", "rewind/explain"),
     *("reprocess/plan", "reprocess/completeness", "reprocess/staleness", "reprocess/explain"),
-    *("delta/hours", "delta/written_rows", "kafka/properties", "kafka/embedded/configuration"),
+    *("delta/hours", "delta/written_rows", "delta/engine_errors", "kafka/properties", "kafka/embedded/configuration"),
     *(f"streaming/{name}" for name in ("result_headers", "failures", "lateness", "console_table", "run_progress", "startable")),
     *(f"generator/{name}" for name in ("recipe", "visits", "spoil", "pace")),
 )
@@ -62,7 +62,7 @@ ONLY_IN = {
     "pydantic": {"project/settings.py", "project/setting_values.py", "storage/files.py"},
     "pydantic_core": {"project/settings.py"},
     "pydantic_settings": {"project/settings.py"},
-    "filelock": {"storage/lease.py", "spark/jars.py", "kafka/embedded"},
+    "filelock": {"spark/jars.py", "kafka/embedded"},
     "psutil": {"storage/lease.py", "project/doctor.py", "kafka/embedded"},
     "platformdirs": {"spark/jars.py"},
 }

@@ -178,9 +178,7 @@ OFFSET_LOG_VERSION_2 = note(
 # Commands.
 NO_CHECKPOINT = misuse("no-checkpoint", "there is no checkpoint at {path}", "{nearby}")
 NOT_A_CHECKPOINT = misuse("not-a-checkpoint", "{path} is not a checkpoint: it has no offsets, commits or state", "{nearby}")
-CHECKPOINT_UNREADABLE = failure(
-    "checkpoint-unreadable", "{path} cannot be read: {reason}", "run as the user that runs the query"
-)
+CHECKPOINT_UNREADABLE = failure("checkpoint-unreadable", "{path} cannot be read: {reason}")
 NO_BATCH_YET = misuse("no-batch-yet", "there is no batch {batch}: no batch has been planned yet")
 BATCH_GONE = misuse("batch-gone", "batch {batch} is gone: the oldest batch kept is {oldest}", "the newest is {newest}")
 BATCH_MISSING = misuse("batch-missing", "there is no batch {batch}", "the batches kept are {oldest} to {newest}")

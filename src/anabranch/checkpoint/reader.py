@@ -9,6 +9,7 @@ from io import BytesIO
 from anabranch.checkpoint import messages
 from anabranch.checkpoint.checkpoint import Checkpoint, assemble_checkpoint
 from anabranch.checkpoint.layout import parse_query_id
+from anabranch.errors import PERMISSION_DENIED
 from anabranch.storage.base import Sizes, Storage
 from anabranch.storage.files import CheckpointLocation
 
@@ -56,6 +57,8 @@ def open_checkpoint(location: CheckpointLocation) -> Checkpoint:
         if not is_checkpoint(location.storage()):
             raise messages.NOT_A_CHECKPOINT(path=str(path), nearby=_nearby(location))
         return read_checkpoint(location.storage())
+    except PermissionError as error:
+        raise PERMISSION_DENIED(path=error.filename or str(path)) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise messages.CHECKPOINT_UNREADABLE(path=str(path), reason=reason) from None

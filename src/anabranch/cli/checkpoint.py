@@ -88,7 +88,7 @@ def _write_state(
     wanted, log_file = check_batch_has_state(found, batch), new_log_file(project, "state")
     session = open_session(project, cli, log_file, debug=cli.debug)
     try:
-        with cli.busy(f"Reading the state after batch {wanted}"):
+        with cli.busy(f"Reading the state after batch {wanted}"), session.jvm.blamed():
             # One more than is shown tells whether there are more.
             every = state_rows(session.spark, str(ref.location), ref.unpack_state, wanted, str(log_file))
             rows = list(islice(every, limit + 1))

@@ -42,7 +42,7 @@ from anabranch.cli.setup import setup
 from anabranch.cli.status import status
 from anabranch.cli.stop import stop
 from anabranch.cli.undo import undo
-from anabranch.errors import AnabranchError
+from anabranch.errors import PERMISSION_DENIED, AnabranchError
 from anabranch.project.packages import package_missing
 from anabranch.text.suggest import did_you_mean
 
@@ -140,6 +140,8 @@ def _known(error: Exception) -> AnabranchError:
             return _malformed(error)
         case ModuleNotFoundError() if missing := package_missing(error.name or ""):
             return missing
+        case PermissionError():
+            return PERMISSION_DENIED(path=error.filename or "a file")
         case OSError(errno=errno.EBADF):
             return messages.OUTPUT_CLOSED()
         case OSError() if error.strerror:
@@ -164,11 +166,12 @@ def _malformed(error: typer.exceptions.TyperException) -> AnabranchError:
 
 
 # What the system may refuse to any writer, and what helps.
-_NO_SPACE, _NO_PERMISSION = "free space on that disk", "check that you may read and write there"
+_NO_SPACE = "free space on that disk"
 _REMEDIES = {
-    errno.ENOSPC: _NO_SPACE, errno.EDQUOT: _NO_SPACE,
-    errno.EACCES: _NO_PERMISSION, errno.EPERM: _NO_PERMISSION, errno.EROFS: _NO_PERMISSION,
-}  # fmt: skip
+    errno.ENOSPC: _NO_SPACE,
+    errno.EDQUOT: _NO_SPACE,
+    errno.EROFS: "mount that file system so that it can be written to",
+}
 
 
 def hoist_global_options(arguments: list[str]) -> list[str]:

@@ -18,19 +18,22 @@ def operations(
 
     Example: anabranch operations
     """
+    from anabranch.recovery.explain import explain_plan, explain_receipt, list_operations
+
     cli = cli_of(context)
     log = cli.project().operations
     if operation_id is not None:
-        from anabranch.recovery.explain import explain_plan, explain_receipt
-
         operation = log.find(operation_id)
         lines = [] if as_json else [*explain_plan(operation), *explain_receipt(operation)]
         show(lines, operation.as_json(), as_json)
         return
-    found = list(log.all())
+    found = list_operations(log)
     if as_json:
         write_json([operation.as_json() for operation in found])
     elif not found:
         cli.say("There are none yet: rewind, undo and reprocess are operations.")
     else:
         write_table(("operation", "kind", "pipeline", "state"), [(one.id, one.kind, one.subject, one.state) for one in found])
+        for one in found:
+            if one.problem is not None:
+                cli.say_all([f"{one.id}: {one.problem.text}", *(f"  -> {remedy}" for remedy in one.problem.remedies)])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import termios
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
@@ -212,5 +213,9 @@ def check_answer(yes: bool, dry_run: bool) -> None:
 
 
 def confirm(yes: bool, question: str) -> None:
-    if not yes and not typer.confirm(question, err=True):
+    if yes:
+        return
+    # What was typed before the question was shown is no answer to it: nobody had read the plan then.
+    termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    if not typer.confirm(question, err=True):
         raise messages.DECLINED()

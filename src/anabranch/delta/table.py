@@ -9,7 +9,9 @@ Python, and sometimes abort it at its exit ("terminate called without an active 
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,8 +25,9 @@ from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction, w
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from anabranch.delta import messages
+from anabranch.delta.engine_errors import file_in, in_one_line, system_error
 from anabranch.delta.written_rows import COORDINATES, WrittenRows
-from anabranch.errors import Failed, Reason
+from anabranch.errors import PERMISSION_DENIED, Failed, Reason
 
 T = TypeVar("T")
 # How often a change is tried beside writers that never pause.
@@ -62,17 +65,36 @@ def readable(path: str | Path, unreadable: Failed | None = None) -> Iterator[Non
     except (TableNotFoundError, CommitFailedError):
         raise
     except (OSError, DeltaError, pa.ArrowException) as error:
+        _raise_system_error(str(error), str(path))
         if unreadable is not None:
             raise unreadable from None
         remedies: list[Reason] = [messages.RESTORE_TABLE(), messages.TABLE_ASIDE(path=str(path))]
-        raise messages.TABLE_UNREADABLE(path=str(path), reason=str(error).splitlines()[0], remedies=remedies) from None
+        raise messages.TABLE_UNREADABLE(path=str(path), reason=in_one_line(str(error)), remedies=remedies) from None
+
+
+def _raise_system_error(error: str, path: str) -> None:
+    """What the system refuses to this user, or has no room for, is no damage of the table."""
+    number, file = system_error(error), file_in(error) or path
+    if number in (errno.EACCES, errno.EPERM):
+        raise PERMISSION_DENIED(path=file) from None
+    if number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        raise OSError(number, os.strerror(number), file) from None
+
+
+def _check_writable(path: str | Path) -> None:
+    """Before a change: where it may not write, deltalake prints a backtrace of Rust."""
+    for directory in (Path(path), Path(path) / "_delta_log"):
+        if directory.exists() and not os.access(directory, os.W_OK | os.X_OK):
+            raise PERMISSION_DENIED(path=str(directory))
 
 
 def retry_on_conflict(path: str | Path, change: Callable[[], T]) -> T:
     """Of two that change a table at once one fails, as it must. It opens the table again, and decides again."""
+    _check_writable(path)
     for _ in range(_ATTEMPTS):
         try:
-            return change()
+            with readable(path):
+                return change()
         except CommitFailedError:
             continue
     raise messages.TABLE_BUSY(path=str(path), attempts=_ATTEMPTS)
@@ -106,6 +128,7 @@ def inspect_table(path: str, query_id: str, ranges: Ranges) -> TableState | None
     table = open_table(path)
     if table is None:
         return None
+    _check_writable(path)
     why_not = tuple(_why_not(table))
     found = _select(table, '"topic", "partition", "offset"', ranges) if not why_not else None
     return TableState(

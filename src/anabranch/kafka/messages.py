@@ -106,6 +106,16 @@ KEY_NOT_PKCS8 = misuse(
 
 # The embedded broker
 
+BROKER_HIDDEN = failure(
+    "broker-hidden",
+    "a Kafka runs on this project's data and cannot be seen from here: it holds {lock}",
+    "use it and stop it where it was started: on another host, or in another container",
+)
+BROKER_PORT_UNKNOWN = failure(
+    "broker-port-unknown",
+    "the broker runs as process {pid}, and {file} does not say on which port",
+    "kill {pid}   stops it cleanly; then: anabranch broker start",
+)
 BROKER_NOT_STOPPED = failure(
     "broker-not-stopped",
     "the broker (process {pid}) did not stop within {timeout_s:g} s",

@@ -5,17 +5,18 @@ The plan is written before the first effect; an operation without a receipt has 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 from uuid import uuid4
 
 from anabranch.errors import AnabranchError
 from anabranch.operations import messages
 from anabranch.operations.receipt import Outcome, Receipt
-from anabranch.storage.files import Format, parse, read_text
+from anabranch.storage.files import Format, names_in, parse, read_text
+from anabranch.storage.messages import FORMAT_NEWER
 from anabranch.text.suggest import did_you_mean
 
 P = TypeVar("P")
@@ -34,13 +35,13 @@ class Operation:
     plan: Mapping[str, Any]
     plan_path: str
     receipt: Receipt | None
-    # Why its files cannot be understood; then nothing but its id is known.
-    problem: str | None = None
+    # Why its files cannot be understood; then nothing but its id counts.
+    problem: AnabranchError | None = None
 
     @property
     def state(self) -> str:
         if self.problem is not None:
-            return self.problem
+            return "unreadable"
         return self.receipt.outcome if self.receipt else "not finished"
 
     @property
@@ -49,7 +50,7 @@ class Operation:
 
     @property
     def begun_ms(self) -> int:
-        """As its id says."""
+        """As its id says; of one that can be read."""
         at = begun(self.id)
         assert at is not None
         return round(at.timestamp() * 1000)
@@ -57,9 +58,20 @@ class Operation:
     def decode(self, plan_format: Format[P]) -> P:
         return plan_format.from_json(self.plan, self.plan_path)
 
+    def checked(self, decode: Callable[[Operation], object]) -> Operation:
+        """Unreadable where its capability cannot decode its plan."""
+        try:
+            if self.problem is None:
+                decode(self)
+        except AnabranchError as error:
+            return replace(self, problem=error)
+        return self
+
     def as_json(self) -> dict[str, Any]:
         receipt = RECEIPT.as_json(self.receipt) if self.receipt else None
-        return {"id": self.id, "kind": self.kind, "state": self.state, "plan": dict(self.plan), "receipt": receipt}
+        problem = self.problem.reason.as_json() if self.problem else None
+        about = {"id": self.id, "kind": self.kind, "state": self.state}
+        return {**about, "plan": dict(self.plan), "receipt": receipt, "problem": problem}
 
 
 def begun(operation_id: str) -> datetime | None:
@@ -87,27 +99,36 @@ class OperationLog:
         RECEIPT.write(self._receipt(operation), Receipt(moment, outcome, **about), indent=2)
 
     def all(self) -> Iterator[Operation]:
-        """The newest first."""
-        for directory in sorted(self.directory.glob("*"), reverse=True):
-            if (text := read_text(self._plan(directory.name))) is not None:
-                yield self._operation(directory.name, text)
+        """The newest first. One whose files cannot be understood is among them; what has no plan is no operation."""
+        for name in sorted(names_in(self.directory), reverse=True):
+            if (operation := self._read(name)) is not None:
+                yield operation
 
     def find(self, operation_id: str) -> Operation:
+        """Raises what is wrong with one that cannot be read."""
         known = list(self.all())
         for operation in known:
             if operation.id == operation_id:
+                if operation.problem is not None:
+                    raise operation.problem
                 return operation
         suggestion = did_you_mean(operation_id, [operation.id for operation in known])
         raise messages.UNKNOWN_OPERATION(operation=operation_id, suggestion=suggestion)
 
-    def _operation(self, name: str, text: str) -> Operation:
-        path, receipt_path = self._plan(name), self._receipt(name)
+    def _read(self, name: str) -> Operation | None:
+        path = self._plan(name)
         try:
+            text = read_text(path)
+            if text is None:
+                return None
+            if begun(name) is None:
+                raise messages.NOT_AN_OPERATION(path=str(path.parent))
             plan = parse(text, str(path))
-            receipt = RECEIPT.read(receipt_path)
+            if plan.get("kind") not in get_args(Kind):
+                raise FORMAT_NEWER(path=str(path), what=f"kind {plan.get('kind')!r}")
+            return Operation(name, str(plan["kind"]), plan, str(path), RECEIPT.read(self._receipt(name)))
         except AnabranchError as error:
-            return Operation(name, "?", {}, str(path), None, problem=error.text)
-        return Operation(name, str(plan.get("kind")), plan, str(path), receipt)
+            return Operation(name, "?", {}, str(path), None, problem=error)
 
     def _plan(self, operation: str) -> Path:
         return self.directory / operation / "plan.json"

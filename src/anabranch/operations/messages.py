@@ -7,6 +7,11 @@ from anabranch.errors import misuse, note, refusal
 UNKNOWN_OPERATION = misuse(
     "unknown-operation", "there is no operation {operation!r}", "{suggestion}", "anabranch operations   lists them"
 )
+NOT_AN_OPERATION = misuse(
+    "not-an-operation",
+    "{path} holds a plan, and its name is no id of an operation",
+    "if it is a copy, keep it elsewhere; if it was renamed, name it as its plan.json does",
+)
 NOT_FINISHED = refusal(
     "operation-not-finished",
     "{what}: {operation} is not finished",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -54,6 +55,7 @@ def run_checks(project: Project) -> list[CheckResult]:
         ("class archive", _class_archive),
         ("PYSPARK_PYTHON", _pyspark_python),
         ("project directory", lambda: _writable("project directory", project.directory)),
+        ("privacy", lambda: _privacy(home)),
         ("checkpoints", lambda: _can_rename(home if home.exists() else project.directory)),
         ("port", lambda: _port(project)),
         ("kafka", lambda: _kafka(project)),
@@ -133,6 +135,17 @@ def _writable(check: str, directory: Path) -> CheckResult:
         f"{directory} cannot be written to",
         f"chmod u+wx {directory}   or work elsewhere: anabranch -C DIR ...",
     )
+
+
+def _privacy(home: Path) -> CheckResult:
+    """New ones are made so. An existing one is not changed: a group may share it on purpose."""
+    if not home.is_dir():
+        return CheckResult("privacy", "ok", f"{home} will be open to its owner only")
+    mode = stat.S_IMODE(home.stat().st_mode)
+    if mode & 0o077:
+        fact = f"{home} is open to other users (mode {mode:o}): records, results and logs are in it"
+        return CheckResult("privacy", "slow", fact, f"chmod 700 {home}")
+    return CheckResult("privacy", "ok", f"{home} is open to its owner only")
 
 
 def _can_rename(directory: Path) -> CheckResult:

@@ -20,7 +20,7 @@ from anabranch.kafka.embedded.broker import BROKER
 from anabranch.pipeline.catalog import PIPELINES
 from anabranch.project import messages, old_plans
 from anabranch.project.project import PROJECT, Project, ProjectMark
-from anabranch.storage.files import CheckpointLocation, Format, read_text, write_whole
+from anabranch.storage.files import CheckpointLocation, Format, make_directory, read_text, write_whole
 from anabranch.storage.lease import LEASE
 
 ASIDE = "from-0.1.0"
@@ -118,7 +118,7 @@ def _is_valid(kind: Format[Any], content: dict[str, Any], path: Path) -> bool:
 def _rewrite(project: Project, path: Path, content: dict[str, Any]) -> Path:
     """In its place; the original is copied aside first."""
     copy = _aside(project, path)
-    copy.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(copy.parent)
     shutil.copy2(path, copy)
     write_whole(path, json.dumps(content, indent=2))
     return copy
@@ -126,7 +126,7 @@ def _rewrite(project: Project, path: Path, content: dict[str, Any]) -> Path:
 
 def _set_aside(project: Project, path: Path) -> Path:
     target = _aside(project, path)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(target.parent)
     shutil.move(path, target)
     return target
 

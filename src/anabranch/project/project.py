@@ -24,7 +24,7 @@ from anabranch.pipeline.definition import Pipeline, Sink, Table, Topic, find_pip
 from anabranch.pipeline.messages import WINDOW_NOT_SETTABLE
 from anabranch.project import messages
 from anabranch.project.settings import LoadedSettings, PipelineSettings, Settings, load_settings
-from anabranch.storage.files import CheckpointLocation, Format
+from anabranch.storage.files import HOME, CheckpointLocation, Format
 
 if TYPE_CHECKING:
     # A UI imports no adapter: it has these names from here.
@@ -54,7 +54,7 @@ class Project:
 
     @cached_property
     def home(self) -> Path:
-        return self.directory / ".anabranch"
+        return self.directory / HOME
 
     @property
     def broker_dir(self) -> Path:

@@ -13,6 +13,7 @@ from anabranch.project.packages import check_packages
 from anabranch.project.project import Project
 from anabranch.spark.jars import ensure_jars
 from anabranch.spark.session import Session, start_session
+from anabranch.storage.files import make_directory
 
 
 class Count(Protocol):
@@ -38,6 +39,7 @@ def open_session(
     check_packages()
     with ui.counting("Fetching Spark's jars") as count:
         jars = ensure_jars("spark", project.ivy_settings, count)
+    make_directory(project.log_dir)
     with ui.busy("Starting Spark", f"its log: {log_file}") as phase:
         return start_session(
             {**project.settings.spark, **(changes or {})},

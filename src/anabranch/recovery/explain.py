@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from anabranch.operations.log import Operation
+from anabranch.operations.log import Operation, OperationLog
 from anabranch.reprocess.apply import REPROCESS
 from anabranch.reprocess.explain import explain_reprocess
-from anabranch.rewind.apply import plan_of
+from anabranch.reprocess.plan import ReprocessPlan
+from anabranch.rewind.apply import Plan, plan_of
 from anabranch.rewind.explain import explain
 
 
+def list_operations(log: OperationLog) -> list[Operation]:
+    """The newest first; one whose plan lacks something, or has more than this version knows, is unreadable as well."""
+    return [operation.checked(_decoded) for operation in log.all()]
+
+
 def explain_plan(operation: Operation) -> Iterable[str]:
-    if operation.kind == "reprocess":
-        return explain_reprocess(operation.decode(REPROCESS))
-    return explain(plan_of(operation))
+    plan = _decoded(operation)
+    return explain_reprocess(plan) if isinstance(plan, ReprocessPlan) else explain(plan)
+
+
+def _decoded(operation: Operation) -> Plan | ReprocessPlan:
+    return operation.decode(REPROCESS) if operation.kind == "reprocess" else plan_of(operation)
 
 
 def explain_receipt(operation: Operation) -> Iterator[str]:

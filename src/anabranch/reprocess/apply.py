@@ -58,7 +58,7 @@ def plan_reprocess(
     rows_at_most = max(_CHUNK_ROWS, _CHUNKS_OF_UNTIMED * lake.rows_without_time)
     chunks = list(split_range(wanted, pipeline.window_s, lake.rows_by_hour, rows_at_most))
     try:
-        with ui.counting("Recomputing windows from the lake") as count:
+        with ui.counting("Recomputing windows from the lake") as count, session.jvm.blamed():
             results = _recompute(project, pipeline, chunks, lake.version, session, count)
     finally:
         with ui.busy("Ending Spark"):

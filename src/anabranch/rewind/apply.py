@@ -100,10 +100,10 @@ def undo_plan(log: OperationLog, operation: Operation) -> UndoPlan:
 
 def _follows(one: Operation, rewind: RewindPlan) -> bool:
     """A rewind that began with the tree that this one left."""
-    # By its JSON: another checkpoint's plan need not be one that this version understands.
-    if one.kind != "rewind" or one.state != "done" or one.plan.get("checkpoint") != rewind.checkpoint:
-        return False
-    return one.decode(REWIND).change.before == rewind.change.after
+    # By its JSON: another's plan need not be one that this version understands.
+    change = one.plan.get("change")
+    is_later = one.kind == "rewind" and one.state == "done" and one.plan.get("checkpoint") == rewind.checkpoint
+    return is_later and isinstance(change, dict) and change.get("before") == rewind.change.after
 
 
 def _check_set_aside(plan: UndoPlan, location: CheckpointLocation) -> None:

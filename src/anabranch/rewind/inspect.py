@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.layout import RetainedOffsets
 from anabranch.checkpoint.restartable import not_retained
-from anabranch.errors import Failed, Reason
+from anabranch.errors import PERMISSION_DENIED, Failed, Reason
 from anabranch.operations.change import SinkChange
 from anabranch.operations.fence import not_finished, under_way
 from anabranch.operations.log import new_operation_id
@@ -37,6 +37,8 @@ class RewindRequest:
 def plan(project: Project, ref: CheckpointRef, checkpoint: Checkpoint, request: RewindRequest) -> RewindPlan | None:
     """Refuses what is impossible, or would do harm, before anything moves; None: there is nothing to do."""
     _check_stopped(ref, request)
+    if checkpoint.unreadable:
+        raise PERMISSION_DENIED(path=f"{ref.location}/{checkpoint.unreadable[0]}")
     cannot = "it cannot be rewound"
     if (other := under_way(ref.location.storage(), cannot)) is not None:
         raise not_finished(other, cannot)

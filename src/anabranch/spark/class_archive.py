@@ -46,7 +46,7 @@ def build_archive(java: Java, jars: Sequence[Path]) -> bool:
 
         def anabranch(*command: str, text: str = "", **environment: str) -> bool:
             done = subprocess.run(
-                [sys.executable, "-m", "anabranch", "-C", project, *command],
+                [sys.executable, "-P", "-m", "anabranch", "-C", project, *command],
                 input=text,
                 text=True,
                 capture_output=True,

@@ -1,4 +1,4 @@
-"""Launches the JVM that PySpark connects to. PySpark's own launch script lacks three things that this one does:
+"""Launches the JVM that PySpark connects to. PySpark's own launch script lacks what this one does:
 
 * the JVM dies with its driver: a JVM that outlives a killed driver keeps writing batches (docs/internals/hazards.md, D);
 * Ctrl-C in the terminal does not reach the JVM, so the current batch can finish;
@@ -19,9 +19,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Timer
 
+from anabranch.errors import Failed
 from anabranch.spark.jars import pyspark_home
 from anabranch.spark.java import Java
-from anabranch.spark.messages import JVM_EXITED
+from anabranch.spark.messages import JVM_ENDED, JVM_EXITED, JVM_KILLED, JVM_OUT_OF_MEMORY
 
 # The options of Spark 4.2's own launcher (JavaModuleOptions): Spark uses reflection on these packages of Java.
 _OPENED = (
@@ -49,11 +50,16 @@ _MODULE_OPTIONS = (
     "-Djdk.reflect.useDirectMethodHandle=false",
 )
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
+# Of -XX:+ExitOnOutOfMemoryError, and of Spark's own handler (SparkExitCode.OOM).
+_OUT_OF_MEMORY = (3, 52)
+# A JVM that ends closes its connections, on which a call then fails, a moment before its exit code is known.
+_GONE_S = 1.0
 
 
 @dataclass(frozen=True)
 class Jvm:
     process: subprocess.Popen[bytes]
+    log_file: Path
 
     @property
     def pid(self) -> int:
@@ -62,6 +68,22 @@ class Jvm:
     def kill(self) -> None:
         self.process.kill()
         self.process.wait()
+
+    @contextmanager
+    def blamed(self, then: str = "") -> Iterator[None]:
+        """What fails in the block because the JVM has ended is said to be that; `then` is what to do next."""
+        try:
+            yield
+        except Exception:
+            if (exit_code := self._exit_code()) is None:
+                raise
+            raise death(self.pid, exit_code, self.log_file, then) from None
+
+    def _exit_code(self) -> int | None:
+        try:
+            return self.process.wait(_GONE_S)
+        except subprocess.TimeoutExpired:
+            return None
 
     @contextmanager
     def killed_after(self, timeout_s: float) -> Iterator[None]:
@@ -109,7 +131,17 @@ def launch_jvm(java: Java, jars: Sequence[Path], options: Sequence[str], environ
     # Written by Java's DataOutputStream: the port, the length of the secret, and the secret.
     os.environ["PYSPARK_GATEWAY_PORT"] = str(int.from_bytes(content[:4], "big"))
     os.environ["PYSPARK_GATEWAY_SECRET"] = content[8:].decode()
-    return Jvm(process)
+    return Jvm(process, log_file)
+
+
+def death(pid: int, exit_code: int, log_file: Path, then: str) -> Failed:
+    """What the exit code of a JVM that was in use means."""
+    about = {"pid": pid, "log": str(log_file), "then": then}
+    if exit_code < 0:
+        return JVM_KILLED(**about, signal=signal.Signals(-exit_code).name)
+    if exit_code in _OUT_OF_MEMORY:
+        return JVM_OUT_OF_MEMORY(**about)
+    return JVM_ENDED(**about, exit_code=exit_code)
 
 
 def _await_gateway(process: subprocess.Popen[bytes], answer: Path, log_file: Path) -> None:
@@ -118,6 +150,8 @@ def _await_gateway(process: subprocess.Popen[bytes], answer: Path, log_file: Pat
             process.wait(0.02)
         except subprocess.TimeoutExpired:
             continue
+        if process.returncode < 0 or process.returncode in _OUT_OF_MEMORY:
+            raise death(process.pid, process.returncode, log_file, "")
         raise JVM_EXITED(log=str(log_file))
 
 

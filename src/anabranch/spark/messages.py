@@ -50,3 +50,21 @@ SPARK_NOT_STARTED = failure(
     "see its log: {log}",
 )
 JVM_EXITED = failure("jvm-exited", "Spark's JVM exited during startup", "see its log: {log}", "anabranch doctor")
+
+# The one line of settings that helps where memory is short. 1g is Spark's own default.
+_HEAP = "in anabranch.toml, under [spark]:  driver.memory = "
+RAISE_HEAP = f'give Spark more heap than it has (1g unless set), {_HEAP}"2g"'
+JVM_KILLED = failure(
+    "jvm-killed",
+    "Spark's JVM (process {pid}) was killed by {signal}; a system that runs out of memory does that",
+    "dmesg | grep -i 'killed process'   tells whether it did",
+    f'end other programs, or make Spark\'s heap fit into what is free, {_HEAP}"512m"',
+    "full log: {log}",
+    "{then}",
+)
+JVM_OUT_OF_MEMORY = failure(
+    "jvm-out-of-memory", "Spark's JVM (process {pid}) ran out of heap memory", RAISE_HEAP, "full log: {log}", "{then}"
+)
+JVM_ENDED = failure(
+    "jvm-ended", "Spark's JVM (process {pid}) ended by itself, with exit code {exit_code}", "full log: {log}", "{then}"
+)

@@ -13,12 +13,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anabranch.errors import Failed
 from anabranch.spark.class_archive import archive_options
 from anabranch.spark.jars import pyspark_home
 from anabranch.spark.java import find_java
 from anabranch.spark.jvm import Jvm, launch_jvm
-from anabranch.spark.messages import JVM_EXITED, SPARK_NOT_STARTED
+from anabranch.spark.messages import SPARK_NOT_STARTED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -125,36 +124,32 @@ def start_session(
         **_effective_settings(changes),
     }
     if not debug:
+        # py4j reports each call that a dead JVM does not answer, with its trace: beside what Spark has logged, not to a person.
+        logging.basicConfig(filename=log_file, encoding="utf-8")
         # They print each error with its Java stack trace, which is in the log file anyway.
         for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
             logging.getLogger(name).disabled = True
     # Python workers must use this Python, whichever is first on the PATH.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    environment = {"SPARK_HOME": str(pyspark_home()), "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = {"SPARK_HOME": str(pyspark_home()), "SPARK_LOCAL_IP": "127.0.0.1", **_python_path(os.environ)}
     java = find_java()
     options = [*archive_options(java, jars), *_java_options(settings, debug)]
     phase("launching its JVM")
     jvm = launch_jvm(java, jars, options, environment, log_file)
     phase("connecting to its JVM")
     try:
-        return Session(_connect(settings), jvm)
-    except Exception as error:
-        # Before the JVM is gone: the error's words are there.
-        told = _not_started(error, log_file)
+        with jvm.blamed():
+            return Session(_connect(settings, log_file), jvm)
+    except Exception:
         jvm.kill()
-        raise told or error from None
+        raise
 
 
-def _not_started(error: Exception, log_file: Path) -> Failed | None:
-    """What Spark did not like; None: it was not Spark that failed. Java's own words are behind the first colon of a line."""
-    from py4j.protocol import Py4JError, Py4JJavaError
-
-    if not isinstance(error, Py4JJavaError):
-        # Nobody answers: Spark ends its JVM where it cannot create a directory.
-        return JVM_EXITED(log=str(log_file)) if isinstance(error, Py4JError | OSError) else None
-    named = [line for line in str(error).splitlines() if line.startswith(": ")]
-    reason = named[0].partition(": ")[2].partition(": ")[2] if named else ""
-    return SPARK_NOT_STARTED(reason=reason or "it gave no reason", log=str(log_file))
+def _python_path(environment: Mapping[str, str]) -> dict[str, str]:
+    """Workers import nothing from the directory in which the command was typed: a `pandas.py` there is not ours to run."""
+    # They are started by `python -m`, which puts that directory in front; an empty entry of the path means it as well.
+    entries = [entry for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    return {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(entries)}
 
 
 def shuffle_partitions(*changes: Mapping[str, str]) -> str:
@@ -173,6 +168,8 @@ def _java_options(settings: Mapping[str, str], debug: bool) -> list[str]:
     log_configuration = files("anabranch.spark").joinpath("log4j2-spark.properties")
     return [
         f"-Xmx{settings.get(*_DRIVER_MEMORY)}",
+        # Without it only the thread that met the error ends, and a query that waits for that thread hangs in silence.
+        "-XX:+ExitOnOutOfMemoryError",
         f"-Dlog4j2.configurationFile={log_configuration}",
         f"-Danabranch.log.level={'info' if debug else 'warn'}",
         # Hadoop's local file system starts child processes. vfork does not copy the JVM's memory map for each.
@@ -181,7 +178,8 @@ def _java_options(settings: Mapping[str, str], debug: bool) -> list[str]:
     ]
 
 
-def _connect(settings: Mapping[str, str]) -> SparkSession:
+def _connect(settings: Mapping[str, str], log_file: Path) -> SparkSession:
+    from py4j.protocol import Py4JJavaError
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -189,7 +187,11 @@ def _connect(settings: Mapping[str, str]) -> SparkSession:
     conf = SparkConf().setAll([(name, value) for name, value in settings.items() if name not in launched])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        context = SparkContext(conf=conf)
+        try:
+            context = SparkContext(conf=conf)
+        except Py4JJavaError as error:
+            reason = str(error.java_exception.getMessage()).partition("\n")[0]
+            raise SPARK_NOT_STARTED(reason=reason, log=str(log_file)) from None
     # No longer needed: a second session of this process launches its own JVM.
     del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
     return SparkSession(context)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from uuid import uuid4
 
+from anabranch.errors import PERMISSION_DENIED
 from anabranch.storage.base import Storage
 from anabranch.storage.local import LocalStorage
 from anabranch.storage.messages import FILE_DAMAGED, FORMAT_NEWER, NAME_NOT_UTF8
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 T = TypeVar("T")
+# What a project keeps: its owner's alone, since records, logs and results are in it.
+HOME = ".anabranch"
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ def _only_in(one: Any, other: Any, above: str = "") -> Iterator[str]:
 
 def write_whole(path: Path, text: str) -> None:
     """A reader, and a crash at any moment, sees the old content or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(path.parent)
     temporary = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
     try:
         with temporary.open("w", encoding="utf-8") as file:
@@ -139,13 +142,15 @@ def write_whole(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+    except PermissionError:
+        raise PERMISSION_DENIED(path=str(path.parent)) from None
     finally:
         temporary.unlink(missing_ok=True)
 
 
 def append_line(path: Path, line: str, *, is_durable: bool = False) -> None:
     """One write of one short line: two never mix. What a crash cut off at the end of the file stays on a line of its own."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(path.parent)
     with path.open("ab+") as file:
         # Looked at and written by one at a time: in the middle of another's write its line would look cut off.
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -157,12 +162,40 @@ def append_line(path: Path, line: str, *, is_durable: bool = False) -> None:
             os.fsync(file.fileno())
 
 
+def make_directory(directory: Path) -> bool:
+    """With those above it; False: it was there. A new `.anabranch` is closed to others, whoever makes it first."""
+    home = next((above for above in (directory, *directory.parents) if above.name == HOME), None)
+    try:
+        if home is not None and home != directory and not home.exists():
+            make_directory(home)
+        directory.mkdir(0o700 if directory == home else 0o777, parents=True)
+    except FileExistsError:
+        return False
+    return True
+
+
 def read_text(path: Path) -> str | None:
     """None: there is no such file."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except PermissionError:
+        raise PERMISSION_DENIED(path=str(path)) from None
+    except IsADirectoryError:
+        raise FILE_DAMAGED(path=str(path), what="it is a directory") from None
+
+
+def names_in(directory: Path) -> list[str]:
+    """None if it is not there."""
+    try:
+        return [path.name for path in directory.iterdir()]
+    except FileNotFoundError:
+        return []
+    except PermissionError:
+        raise PERMISSION_DENIED(path=str(directory)) from None
+    except NotADirectoryError:
+        raise FILE_DAMAGED(path=str(directory), what="it is no directory") from None
 
 
 def remove(path: Path) -> None:
@@ -184,6 +217,7 @@ class CheckpointLocation:
 
     @property
     def lease_lock(self) -> Path:
+        """On file systems that lock files and no directories."""
         return self.beside("lease.lock")
 
     @property
@@ -200,7 +234,7 @@ class CheckpointLocation:
 
     @property
     def operation_lock(self) -> Path:
-        """Of a checkpoint that is not ours, whose query knows no lease."""
+        """The same of a checkpoint that is not ours, whose query knows no lease."""
         return self.path / "_rewind" / "lock"
 
     def others(self) -> list[CheckpointLocation]:

@@ -1,8 +1,9 @@
 """A lease: the mark that one process runs a pipeline, or operates on it. It is kept beside the checkpoint that it guards.
 
-Two things hold it: a file lock, which the system releases when the process dies, and the marks of the driver and its JVM.
-A driver that was killed may leave its JVM alive for seconds, and that JVM still writes: free means that both are gone. A mark
-tells a process from a later one with the same id, by the moment it was created.
+Two things hold it: a lock on the checkpoint's directory, which the system releases when the process dies, and a file with the
+marks of the driver and its JVM. A driver that was killed may leave its JVM alive for seconds, and that JVM still writes: free
+means that both are gone. A mark tells a process from a later one with the same id, by the moment it was created. The file can
+be deleted under a running query: then the lock still holds, and the holder writes the file again.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
-from filelock import FileLock, Timeout
 
-from anabranch.errors import AnabranchError, Refused
+from anabranch.errors import Refused
 from anabranch.storage import messages
+from anabranch.storage.directory_lock import DirectoryLock, lock_directory, locked_by
 from anabranch.storage.files import CheckpointLocation, Format, read_text, remove
 
 # By the wall clock, what the kernel says of a start time can differ in its last digits between two reads.
@@ -105,7 +106,7 @@ LEASE = Format("lease", 1, Holder)
 class Lease:
     """Held from `take_lease` to `release`. `taken_over` is the dead holder that left it, if there was one."""
 
-    def __init__(self, location: CheckpointLocation, lock: FileLock, holder: Holder, taken_over: Holder | None) -> None:
+    def __init__(self, location: CheckpointLocation, lock: DirectoryLock, holder: Holder, taken_over: Holder | None) -> None:
         self._location, self._lock, self._holder, self.taken_over = location, lock, holder, taken_over
         self._write()
 
@@ -113,11 +114,19 @@ class Lease:
         self._holder = replace(self._holder, jvm=mark_of(pid))
         self._write()
 
+    def renew(self) -> None:
+        """Writes it again where someone deleted it. Raises if the checkpoint is another directory now: others may lock that."""
+        if not self._lock.is_in_place():
+            raise messages.CHECKPOINT_GONE(path=str(self._location))
+        if not self._location.lease.exists():
+            self._write()
+
     def release(self) -> None:
         """A second call does nothing: another process may hold the lease by then."""
-        if not self._lock.is_locked:
+        if not self._lock.is_held:
             return
-        remove(self._location.lease)
+        if self._lock.is_in_place():
+            remove(self._location.lease)
         self._lock.release()
 
     def _write(self) -> None:
@@ -127,25 +136,21 @@ class Lease:
 def holder_of(location: CheckpointLocation) -> Holder | None:
     """Who holds the lease now; None if nobody does (a mark that a dead process left holds nothing)."""
     holder = _read(location)
-    return holder if holder is not None and holder.is_alive() else None
+    return holder if holder is not None and holder.is_alive() else _found_by_lock(location)
 
 
 def take_lease(location: CheckpointLocation, name: str, purpose: str) -> Lease:
-    location.lease.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(location.lease_lock)
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        raise _held(name, _read(location)) from None
+    lock = lock_directory(location.path, location.lease_lock)
+    if lock is None:
+        raise _held(name, holder_of(location))
     try:
         left = _read(location)
         if left is not None and not _is_gone(left):
             raise _held(name, left)
-    except AnabranchError:
+        return Lease(location, lock, Holder(purpose, mark_of(), None, socket.gethostname(), _utc(datetime.now(UTC))), left)
+    except BaseException:
         lock.release()
         raise
-    since = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return Lease(location, lock, Holder(purpose, mark_of(), None, socket.gethostname(), since), left)
 
 
 @contextmanager
@@ -153,20 +158,24 @@ def alone_on(location: CheckpointLocation) -> Iterator[None]:
     """For checkpoints that are not ours, whose queries know no lease: two operations never work on one at the same time."""
     if not location.path.is_dir():
         raise messages.CHECKPOINT_GONE(path=str(location))
-    location.operation_lock.parent.mkdir(exist_ok=True)
+    lock = lock_directory(location.path, location.operation_lock)
+    if lock is None:
+        raise messages.BUSY(path=str(location))
     try:
-        held = FileLock(location.operation_lock).acquire(blocking=False)
-    except Timeout:
-        raise messages.BUSY(path=str(location)) from None
-    with held:
         yield
+    finally:
+        lock.release()
 
 
 def await_free(location: CheckpointLocation) -> None:
     """Returns when the lease is free."""
     # The system wakes us when the holder releases the lock; its JVM may need a moment more.
-    with FileLock(location.lease_lock):
+    lock = lock_directory(location.path, location.lease_lock, wait=True)
+    assert lock is not None
+    try:
         holder = _read(location)
+    finally:
+        lock.release()
     if holder is not None:
         _is_gone(holder)
 
@@ -178,8 +187,22 @@ def _is_gone(holder: Holder) -> bool:
 
 
 def _held(name: str, holder: Holder | None) -> Refused:
-    who = holder.describe() if holder else "another process, which is just starting"
+    who = holder.describe() if holder else "another process"
     return messages.LEASE_HELD(name=name, holder=who)
+
+
+def _found_by_lock(location: CheckpointLocation) -> Holder | None:
+    """The process that holds the lock, where the file that would name it is gone, or is not there yet."""
+    pid = locked_by(location.path)
+    if pid is None or not psutil.pid_exists(pid):
+        return None
+    mark = mark_of(pid)
+    since = _utc(datetime.fromtimestamp(mark.created_s, UTC))
+    return Holder("found by its lock", mark, None, socket.gethostname(), since)
+
+
+def _utc(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _read(location: CheckpointLocation) -> Holder | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-Cause = Literal["stopped", "output closed", "kafka away", "data lost", "other"]
+Cause = Literal["stopped", "output closed", "kafka away", "data lost", "out of memory", "no permission", "other"]
 
 # Looked for in this order: a loss of data often drags a time-out behind it.
 _SIGNS: tuple[tuple[Cause, re.Pattern[str]], ...] = (
@@ -15,6 +15,8 @@ _SIGNS: tuple[tuple[Cause, re.Pattern[str]], ...] = (
         "data lost",
         re.compile(r"KAFKA_DATA_LOSS|OffsetOutOfRange|data may have been lost|failOnDataLoss|Partition.*offset was changed"),
     ),
+    ("out of memory", re.compile(r"java\.lang\.OutOfMemoryError|SparkOutOfMemoryError")),
+    ("no permission", re.compile(r"AccessDeniedException|AccessControlException|Permission denied")),
     (
         "kafka away",
         re.compile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from anabranch.errors import failure, misuse, note, refusal
+from anabranch.spark.messages import RAISE_HEAP
 
 _CHECKPOINT_ONLY = "--checkpoint-only   rewinds the checkpoint and leaves the sink as it is"
 
@@ -157,6 +158,21 @@ QUERY_FAILED = failure(
     "full log: {log}",
     "anabranch run {pipeline}   resumes from its last committed batch",
 )
+OUT_OF_MEMORY = failure(
+    "out-of-memory",
+    "{pipeline} failed: Java ran out of memory: {reason}",
+    RAISE_HEAP,
+    "full log: {log}",
+    "anabranch run {pipeline}   resumes from its last committed batch",
+)
+QUERY_FORBIDDEN = failure(
+    "query-forbidden",
+    "{pipeline} failed: permission denied: {reason}",
+    "let this user read and write there, or run the command as its owner; namei -l PATH   shows who may",
+    "full log: {log}",
+    "anabranch run {pipeline}   resumes from its last committed batch",
+)
+RUN_RESUMES = note("run-resumes", "anabranch run {pipelines: }   resumes from the last committed batch")
 WAITS_FOR_KAFKA = note("waits-for-kafka", "Kafka was unreachable and ended it; it restarts on its checkpoint")
 OUTPUT_CLOSED = note(
     "output-closed-under-a-run",

@@ -77,7 +77,8 @@ def run_pipelines(project: Project, request: RunRequest, ui: RunUI) -> None:
         session = open_session(project, ui, log_file, changes=request.spark_settings, debug=request.debug)
         for lease in leases:
             lease.name_jvm(session.jvm.pid)
-        _run(session, _runner(session, project, request, cluster, admin, ui, log_file, leases, starts))
+        runner = _runner(session, project, request, cluster, admin, ui, log_file, leases, starts)
+        _run(session, runner, [pipeline.name for pipeline in request.pipelines])
         for pipeline in request.pipelines:
             note_started(project, pipeline)
 
@@ -108,7 +109,8 @@ def _runner(
             start=start,
             until_caught_up=request.until_caught_up,
         )
-        runs.append(PipelineRun(query, location, lease.release, _called(pipeline, request.to), request.allows_watermark_jump))
+        called, allows_jump = _called(pipeline, request.to), request.allows_watermark_jump
+        runs.append(PipelineRun(query, location, lease.release, lease.renew, called, allows_jump))
     return Runner(session.spark, runs, admin, ui, str(log_file))
 
 
@@ -116,11 +118,12 @@ def _called(pipeline: Pipeline, to: str | None) -> str:
     return pipeline.name if to is None else f"{pipeline.name} --to {shlex.quote(to)}"
 
 
-def _run(session: Session, runner: Runner) -> None:
+def _run(session: Session, runner: Runner, names: Sequence[str]) -> None:
     # Set after the session has started: PySpark's own handler cancels all jobs, and so kills the batch under way.
     _handle_signals(runner)
     try:
-        runner.run()
+        with session.jvm.blamed(messages.RUN_RESUMES(pipelines=names).text):
+            runner.run()
     except BaseException as error:
         # Killed, not ended, whatever happened: it must write nothing more once the leases are free.
         session.jvm.kill()

@@ -12,6 +12,8 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, Protocol
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -43,6 +45,11 @@ BACKOFF_S = (1.0, 30.0)
 EVENT_LOST_S = 5.0
 # A query that asks Kafka for its offsets so long after a stop was asked for waits for a Kafka that is away.
 KAFKA_SILENT_S = 3.0
+_FAILURES = {
+    "data lost": messages.DATA_LOST,
+    "out of memory": messages.OUT_OF_MEMORY,
+    "no permission": messages.QUERY_FORBIDDEN,
+}
 
 
 class RunOutput(Protocol):
@@ -104,7 +111,11 @@ class Runner:
         checkpoint = read_logs(running.run.location.storage())
         running.recorded = reconcile(running.run.location, checkpoint)
         running.read = checkpoint.start_of(checkpoint.next_batch).get(running.topic, {})
-        running.query = start_query(self._spark, running.run.query, self._out, running.gate)
+        try:
+            running.query = start_query(self._spark, running.run.query, self._out, running.gate)
+        except (Py4JError, PySparkException) as error:
+            # Read now: once the JVM is gone, its exceptions have no words.
+            raise self._failure(running, cause_of(str(error)), str(error)) from None
         running.update(state="running", note="")
 
     def _await_event(self) -> None:
@@ -202,6 +213,7 @@ class Runner:
         self._notice_end(running)
         if running.ended:
             return
+        running.run.renew()
         if not running.gate.is_closing and is_stop_asked(running.run.location):
             self._close(running)
         if running.gate.is_closing and running.query is None:
@@ -270,7 +282,7 @@ class Runner:
         below = entry_below(newest_first(running.run.location), running.recorded + 1)
         if (stopped := running.guard.refusal(running.run.query.pipeline, running.run.called, below)) is not None:
             return stopped
-        failed = messages.DATA_LOST if cause == "data lost" else messages.QUERY_FAILED
+        failed = _FAILURES.get(cause, messages.QUERY_FAILED)
         return failed(pipeline=running.name, reason=summary_of(error), log=self._log_file)
 
 

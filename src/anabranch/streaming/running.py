@@ -26,6 +26,8 @@ class PipelineRun:
     location: CheckpointLocation
     # Called once, when its query has ended for good: others may run the pipeline from then on.
     release: Callable[[], None]
+    # Called in every tick until then: keeps its lease, and raises where the checkpoint is no longer its own.
+    renew: Callable[[], None]
     # As a command names it, with its sink.
     called: str
     # The first batch may run under a watermark that has moved further than the pipeline allows.

@@ -93,7 +93,7 @@ class Stage:
     def _quietly(self, *command: str, text: str = "", must_work: bool = False) -> str:
         """A command whose output is not part of the story. One that only reads may fail: it may be too early."""
         done = subprocess.run(
-            [sys.executable, "-m", "anabranch", "-C", str(self.directory), *command],
+            [sys.executable, "-P", "-m", "anabranch", "-C", str(self.directory), *command],
             input=text,
             capture_output=True,
             text=True,
@@ -115,7 +115,7 @@ class Stage:
         """Shows and starts a command; it has ended when the block is left. An error in the block ends it."""
         self.tell(f"\n$ anabranch {join(command)}")
         process = subprocess.Popen(
-            [sys.executable, "-m", "anabranch", "-C", str(self.directory), *command],
+            [sys.executable, "-P", "-m", "anabranch", "-C", str(self.directory), *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE if piped else None,
             text=True,

@@ -1,6 +1,7 @@
 """Starts, finds and stops the project's broker. broker.json records its process and the port it listens on.
 
-The record alone proves nothing: a broker is running only if exactly that process is alive.
+The record alone proves nothing: a broker is running only if exactly that process is alive. Where it names none that is, Kafka's
+own lock on the data decides: there is never a second broker on it.
 """
 
 from __future__ import annotations
@@ -21,22 +22,25 @@ from uuid import uuid4
 import psutil
 from filelock import FileLock
 
-from anabranch.errors import Reason
+from anabranch.errors import Failed, Reason
 from anabranch.kafka.admin import answers
-from anabranch.kafka.embedded.configuration import HEAP, HOST, log_configuration, server_properties
+from anabranch.kafka.embedded.configuration import HEAP, HOST, log_configuration, port_of, server_properties
+from anabranch.kafka.embedded.data_lock import running_on
 from anabranch.kafka.messages import (
     BROKER_EXITED,
     BROKER_LOGGED_NO_ERROR,
     BROKER_NOT_ANSWERING,
     BROKER_NOT_FORMATTED,
     BROKER_NOT_STOPPED,
+    BROKER_PORT_UNKNOWN,
     PORT_IN_USE,
     PORT_UNAVAILABLE,
 )
 from anabranch.spark.jars import locked
 from anabranch.spark.java import find_java
-from anabranch.storage.files import Format, remove
+from anabranch.storage.files import Format, make_directory, read_text, remove
 from anabranch.storage.lease import ProcessMark, mark_of
+from anabranch.storage.messages import FILE_DAMAGED
 
 # A start takes 2 to 3 s on 2 cores. Recovering a large log after kill -9 takes longer.
 START_TIMEOUT_S = 60.0
@@ -65,8 +69,24 @@ def embedded_version() -> str:
 
 def find_broker(broker_dir: Path) -> RunningBroker | None:
     """The running broker of a project. A stale broker.json, or another process with the same id, does not count."""
-    broker = BROKER.read(broker_dir / "broker.json")
-    return broker if broker is not None and broker.mark.is_alive() else None
+    try:
+        broker = BROKER.read(broker_dir / "broker.json")
+    except Failed as damaged:
+        if damaged.code == FILE_DAMAGED.code and (found := _found_by_lock(broker_dir)) is not None:
+            return found
+        raise
+    return broker if broker is not None and broker.mark.is_alive() else _found_by_lock(broker_dir)
+
+
+def _found_by_lock(broker_dir: Path) -> RunningBroker | None:
+    pid = running_on(broker_dir / "data")
+    if pid is None:
+        return None
+    port = port_of(read_text(broker_dir / "server.properties") or "")
+    if port is None:
+        raise BROKER_PORT_UNKNOWN(pid=pid, file=str(broker_dir / "server.properties"))
+    mark = mark_of(pid)
+    return RunningBroker(mark, port, mark.created_s)
 
 
 def start_broker(
@@ -76,10 +96,12 @@ def start_broker(
 
     `phase` is told what is being waited for.
     """
-    broker_dir.mkdir(parents=True, exist_ok=True)
+    make_directory(broker_dir)
     phase("waiting for another start of it")
     with FileLock(broker_dir / "start.lock"):
         if (running := find_broker(broker_dir)) is not None:
+            # Again: it may have been found by its lock alone.
+            BROKER.write(broker_dir / "broker.json", running)
             return running, False
         port = port or _free_port()
         refuse_taken(port)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 HOST = "127.0.0.1"
@@ -35,6 +36,12 @@ def server_properties(port: int, controller_port: int, data_dir: Path) -> str:
         "group.initial.rebalance.delay.ms": 0,
     }
     return "".join(f"{name}={value}\n" for name, value in properties.items())
+
+
+def port_of(properties: str) -> int | None:
+    """The port in a text that `server_properties` made; None: it is not one."""
+    found = re.search(rf"^listeners=PLAINTEXT://{re.escape(HOST)}:([0-9]{{1,5}}),", properties, re.M)
+    return int(found[1]) if found else None
 
 
 def log_configuration(log_file: Path) -> str:
