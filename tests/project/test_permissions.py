@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,10 +14,7 @@ from anabranch.delta.engine_errors import file_in, in_one_line, system_error
 from anabranch.streaming.failures import cause_of
 from tests.support.desk import FOREIGN
 from tests.support.drawing import draw, write_tree
-from tests.support.harness import Project
-
-# Permissions bind root too where it may not override them.
-BOUND = ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
+from tests.support.harness import BOUND, Project
 
 
 @pytest.fixture

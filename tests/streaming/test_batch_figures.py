@@ -72,6 +72,11 @@ def test_a_batch_that_counted_nothing_is_not_known_unless_it_has_read_nothing() 
     assert (empty.records, empty.problems, empty.late) == (0, 0, 0)
 
 
+def test_a_batch_that_a_table_has_skipped_is_not_taken_for_an_empty_one() -> None:
+    skipped = batch_record(progress({"records": 0, "problems": 0}), VISITS_LAKE, logs(watermarks_ms=(0, 0)))
+    assert (skipped.records, skipped.problems) == (20, None)
+
+
 def test_a_pipeline_without_a_watermark_has_no_late_records_and_no_jumps() -> None:
     found = batch_record(progress({"records": 20, "problems": 2}), VISITS_LAKE, logs(watermarks_ms=(0, 0)))
     assert (found.late, found.watermark, found.newest_event) == (None, None, None)

@@ -62,7 +62,7 @@ def test_the_batches_of_the_last_hour_are_listed_with_their_figures_and_totals(d
     assert (found["totals"]["records"], found["totals"]["late"], found["totals"]["exact"]) == (20, 2, True)
     assert batches(listed(desk, "--last", "3h")) == [0, 1, 2]
     # No calendar goes back so far.
-    assert batches(listed(desk, "--last", "99999999999d")) == [0, 1, 2]
+    assert batches(listed(desk, "--last", "30000d")) == [0, 1, 2]
 
 
 def test_a_period_without_a_batch_names_the_newest(desk: Desk, made: MadeProject) -> None:
@@ -137,7 +137,7 @@ def test_late_records_are_marked_below_the_rows_and_a_jump_is_named_without_its_
     append_batch(location, record(2, 30), WatermarkJump(2, "2025-09-04T07:00:00Z", "2026-09-04T07:00:00Z", moved))
     said = desk("history", "visits-counter")[1]
     assert "\nlate " in said
-    assert "batch 2 moved the watermark by 365d" in said
+    assert "the watermark jumped by 365d" in said
     assert ("visits\\x1b[2J:0:24" in said.replace("\n  ", ""), "\x1b" in said) == (True, False)
     assert [line["jump"] is not None for line in listed(desk)["lines"]] == [False, False, True]
 

@@ -64,9 +64,10 @@ def test_each_visit_is_printed_exactly_once_over_a_stop_and_a_start(project: Pro
     first.process.send_signal(signal.SIGINT)
     assert first.await_end() == 0
     assert 0 < _printed(first.out).total() < _expected(project).total()
+    assert _status(project)["unfinished_batch"] is None
 
     _generate(project, topic, "--seed", "2", "--count", "30")
-    where = _where_it_resumes(project)
+    where = messages.RESUMES(pipeline="visits-log", batch=_status(project)["last_batch"]).text
     again = project.start("run", "visits-log", "--trigger", "200ms")
     again.await_line(re.escape(where))
     again.await_line("lag 0")
@@ -80,14 +81,6 @@ def test_each_visit_is_printed_exactly_once_over_a_stop_and_a_start(project: Pro
     assert (status["records"], status["problems"], status["running"]) == (110, left_out, None)
     assert sum(status["lag"].values()) == 0
     assert "is not running" in project("stop", "visits-log").stderr
-
-
-def _where_it_resumes(project: Project) -> str:
-    """What the next start must say, from the outside: a stop may come before a planned batch entered its sink."""
-    status = _status(project)
-    if status["unfinished_batch"] is not None:
-        return messages.REPEATS_BATCH(pipeline="visits-log", batch=status["unfinished_batch"]).text
-    return messages.RESUMES(pipeline="visits-log", batch=status["last_batch"]).text
 
 
 def test_a_batch_that_a_kill_interrupted_runs_again_with_the_same_range(project: Project, topic: str) -> None:

@@ -21,6 +21,10 @@ _FIRST_COMPILER = "-XX:TieredStopAtLevel=1"
 QUICK_JVM = {"ANABRANCH_SPARK": json.dumps({"driver.extraJavaOptions": _FIRST_COMPILER})}
 
 
+# Permissions bind root too where it may not override them: `Project.prefix`.
+BOUND = ("setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner") if os.geteuid() == 0 else ()
+
+
 class Running:
     """A command that runs, its two outputs collected line by line as they come."""
 

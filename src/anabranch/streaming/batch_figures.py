@@ -6,19 +6,20 @@ from typing import Any
 
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.history import BatchRecord, NewestEvent, WatermarkJump, records_between
-from anabranch.pipeline.definition import Pipeline
+from anabranch.pipeline.definition import Pipeline, Table
 from anabranch.streaming.lateness import NAMED_JUMP_MS, count_late, moved_ms
 from anabranch.streaming.transforms import COUNTED, counts_windows
 from anabranch.text.format import instant, iso_utc
 
 
 def batch_record(progress: dict[str, Any], pipeline: Pipeline, logs: Checkpoint) -> BatchRecord:
-    """Where nothing was counted although the batch has read records, its figures are not known: a table has skipped it."""
+    """Where nothing was counted although the batch has read records, its figures are not known."""
     batch: int = progress["batchId"]
     planned = logs.offset_entry(batch)
     spanned = records_between(logs, batch)
     counted = progress.get("observedMetrics", {}).get(COUNTED)
-    if counted is None:
+    # A table skips a batch that it has seen, after a crash between its commit and Spark's: nothing runs, 0 is counted.
+    if counted is None or (counted["records"] == 0 and isinstance(pipeline.sink, Table)):
         counted = {"records": spanned, "problems": None if spanned else 0}
     late, is_exact = _late(progress, pipeline, logs, counted)
     return BatchRecord(
