@@ -21,6 +21,7 @@ _ABOUT = {
     "checkpoint": "Checkpoints, and what one was created with.",
     "cli": "The command line itself.",
     "delta": "Delta tables and the lake.",
+    "errors": "What every part may meet.",
     "generator": "`anabranch generate`.",
     "kafka": "Clusters, topics, records, client properties and the embedded broker.",
     "operations": "Operations of any kind: rewind, undo and reprocess.",
@@ -37,14 +38,18 @@ _ABOUT = {
 
 def catalogue() -> dict[str, list[Message]]:
     """Every message by package, in the order of its file."""
-    found = {}
+    found: dict[str, list[Message]] = {}
     for module in iter_modules(anabranch.__path__):
         if module.ispkg and any(below.name == "messages" for below in iter_modules([f"{anabranch.__path__[0]}/{module.name}"])):
-            values = vars(import_module(f"anabranch.{module.name}.messages")).values()
-            found[module.name] = [_message(value) for value in values if isinstance(value, Message | ErrorMessage)]
+            found[module.name] = _messages_of(f"anabranch.{module.name}.messages")
+    found = dict(sorted({**found, "errors": _messages_of("anabranch.errors")}.items()))
     listed = {message.code for messages in found.values() for message in messages}
     assert listed == Catalogue.messages.keys(), f"not in a messages.py: {Catalogue.messages.keys() - listed}"
     return found
+
+
+def _messages_of(module: str) -> list[Message]:
+    return [_message(value) for value in vars(import_module(module)).values() if isinstance(value, Message | ErrorMessage)]
 
 
 def _message(value: Message | ErrorMessage[Failed | Misused | Refused]) -> Message:
@@ -57,7 +62,12 @@ def exit_codes_page() -> str:
         (str(Failed.exit_code), "failed", "Something outside failed: no broker, no disk space, no answer."),
         (str(Misused.exit_code), "usage or settings", "The command or a setting is wrong."),
         (str(Refused.exit_code), "refused", "It would do harm, or you declined. Nothing was changed."),
-        ("4", "findings", "`anabranch status`: a pipeline cannot start, or a file of ours cannot be read. Nothing failed."),
+        (
+            "4",
+            "findings",
+            "`anabranch checkpoint`: something is wrong with it. `anabranch status`: a pipeline cannot start, an operation is"
+            " not finished, or a file of ours cannot be read. Nothing failed.",
+        ),
         ("130", "interrupted", "Ctrl-C at a prompt or outside of a run; a second Ctrl-C in a run."),
     ]
     return f"""\
@@ -66,7 +76,6 @@ def exit_codes_page() -> str:
 {table(("code", "meaning", "when"), rows)}
 `anabranch doctor` exits with 1 if a check is bad.
 `anabranch broker status` exits with 1 if the broker does not answer.
-Findings of `anabranch checkpoint` do not change its exit code.
 
 An error is printed on stderr as `label[code]: text`, followed by one line `-> remedy` for each remedy.
 The label is `error` (exit code 1), `usage` (2) or `refused` (3).
