@@ -176,6 +176,16 @@ MEANINGS: dict[str, dict[str, str]] = {
         "acknowledged": "Of a reprocess: how many results Kafka acknowledged.",
         "planned": "Of a reprocess: how many results were planned.",
     },
+    "LakeProof": {
+        "table_id": "The id of the table.",
+        "version": "The version that was proven.",
+        "topic": "The topic.",
+        "complete": "Partition -> the half-open range of offsets that are all in the lake.",
+    },
+    "Unexpected": {
+        "key": "Its key.",
+        "value": "Its value.",
+    },
     "ReprocessPlan": {
         "operation": "The id of the operation.",
         "pipeline": "The pipeline.",
@@ -188,6 +198,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "files": "Files that were read.",
         "rows": "Rows in these files.",
         "changes": "Every result, also those that do not change.",
+        "unexpected": "Results that the topic holds for windows of which the lake has no usable record.",
         "inputs": "What the plan was made from.",
     },
     "RewindPlan": {
