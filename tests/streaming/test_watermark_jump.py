@@ -15,6 +15,7 @@ from anabranch.checkpoint.reader import read_logs
 from anabranch.errors import Refused
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.records import GroupProducer, Received, latest_by_key, read_records
+from anabranch.pipeline.builtin.browsers_stateful import BROWSERS_STATEFUL
 from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
 from anabranch.pipeline.builtin.visits_windows import VISITS_WINDOWS
 from anabranch.pipeline.definition import Table
@@ -78,14 +79,16 @@ def test_a_jump_is_counted_and_named_or_stops_its_pipeline_until_its_record_is_s
     address = f'[kafka]\nbootstrap_servers = "{kafka["bootstrap.servers"]}"\n'
     windows = f'[pipelines.visits-windows]\ntopics = {{ source = "{topic}" }}\n'
     counter = f'[pipelines.visits-counter]\nwatermark_jump = "1d"\ntopics = {{ source = "{topic}", sink = "{sink}" }}\n'
+    browsers = f'[pipelines.browsers-stateful]\nwatermark_jump = "1d"\ntopics = {{ source = "{topic}", sink = "{topic}-b" }}\n'
+    windows += browsers
     project.configure(address + windows + counter)
     project.ok("produce", topic, "--partition", "0", text=b"\n".join(_visits(_times_s())))
     record = f"{topic}:0:{POISON}"
 
-    # One is guarded, one is not.
-    stopped = project(
-        "run", "visits-counter", "visits-windows", "--to", "topic", "--until-caught-up", "--max-offsets", str(A_BATCH)
-    )
+    # Two are guarded, one is not.
+    names = ("visits-counter", "browsers-stateful", "visits-windows")
+    in_batches = ("--to", "topic", "--until-caught-up", "--max-offsets", str(A_BATCH))
+    stopped = project("run", *names, *in_batches)
     assert (stopped.returncode, "refused[watermark-jump]" in stopped.stderr) == (3, True), stopped.stderr
     assert f"record {record} has the event time" in stopped.stderr
     assert "visits-windows: the watermark jumped by" in stopped.stderr
@@ -107,6 +110,11 @@ def test_a_jump_is_counted_and_named_or_stops_its_pipeline_until_its_record_is_s
     again = project("run", "visits-counter", "--until-caught-up")
     assert (again.returncode, "refused[watermark-jump]" in again.stderr, record in again.stderr) == (3, True, True)
     assert len(_results(topics, sink)) == len(before)
+
+    # Or it is let pass, once.
+    project.ok("run", "browsers-stateful", *in_batches, "--allow-watermark-jump")
+    allowed = _entry(anabranch.checkpoint(anabranch.pipeline(BROWSERS_STATEFUL)))
+    assert (allowed.total_records, allowed.total_late, allowed.jump) == (COUNT, COUNT - 4 * A_BATCH, unguarded.jump)
 
     # As the message says.
     assert f"anabranch rewind visits-counter --to-offset {record}" in again.stderr
