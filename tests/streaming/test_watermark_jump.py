@@ -72,16 +72,28 @@ def _entry(location: CheckpointLocation) -> HistoryEntry:
     return entry
 
 
+def _settings(address: str, topic: str, sink: str) -> str:
+    """visits-windows is not guarded, the other two are."""
+    return f"""
+    [kafka]
+    bootstrap_servers = "{address}"
+    [pipelines.visits-windows]
+    topics = {{ source = "{topic}" }}
+    [pipelines.browsers-stateful]
+    watermark_jump = "1d"
+    topics = {{ source = "{topic}", sink = "{topic}-b" }}
+    [pipelines.visits-counter]
+    watermark_jump = "1d"
+    topics = {{ source = "{topic}", sink = "{sink}" }}
+    """
+
+
 def test_a_jump_is_counted_and_named_or_stops_its_pipeline_until_its_record_is_skipped(
     project: Project, kafka: dict[str, str], topics: KafkaAdmin, topic: str
 ) -> None:
     sink = f"{topic}-counter"
-    address = f'[kafka]\nbootstrap_servers = "{kafka["bootstrap.servers"]}"\n'
-    windows = f'[pipelines.visits-windows]\ntopics = {{ source = "{topic}" }}\n'
-    counter = f'[pipelines.visits-counter]\nwatermark_jump = "1d"\ntopics = {{ source = "{topic}", sink = "{sink}" }}\n'
-    browsers = f'[pipelines.browsers-stateful]\nwatermark_jump = "1d"\ntopics = {{ source = "{topic}", sink = "{topic}-b" }}\n'
-    windows += browsers
-    project.configure(address + windows + counter)
+    settings = _settings(kafka["bootstrap.servers"], topic, sink)
+    project.configure(settings)
     project.ok("produce", topic, "--partition", "0", text=b"\n".join(_visits(_times_s())))
     record = f"{topic}:0:{POISON}"
 
@@ -120,7 +132,7 @@ def test_a_jump_is_counted_and_named_or_stops_its_pipeline_until_its_record_is_s
     assert f"anabranch rewind visits-counter --to-offset {record}" in again.stderr
     assert f'skip = ["{record}"]' in again.stderr
     project.ok("rewind", "visits-counter", "--to-offset", record, "--yes")
-    project.configure(f'{address}{windows}{counter}skip = ["{record}"]\n')
+    project.configure(f'{settings}skip = ["{record}"]\n')
     project.ok("run", "visits-counter", "--until-caught-up", "--max-offsets", str(A_BATCH))
     assert _counts(_results(topics, sink)) == _closed_windows()
     entry = _entry(location)

@@ -91,7 +91,11 @@ def cli_of(context: typer.Context) -> Cli:
 def stderr() -> Console:
     from rich.console import Console
 
-    return Console(stderr=True)
+    class Messages(Console):
+        def on_broken_pipe(self) -> None:
+            """rich would end the command; what nobody reads is not said, and that is all."""
+
+    return Messages(stderr=True)
 
 
 def open_standard_streams() -> None:

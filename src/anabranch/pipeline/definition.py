@@ -115,7 +115,7 @@ class Table(Sink):
     @classmethod
     def parse(cls, target: str, pipeline: Pipeline) -> Sink:
         del pipeline
-        if not target:
+        if not target.strip():
             raise messages.SINK_NEEDS_TARGET(kind=cls.kind, target=cls.target)
         return cls(target)
 

@@ -68,6 +68,9 @@ REPEATS_BATCH = note(
 )
 TOOK_OVER = note("took-over", "{pipeline}: took over from a process that died ({holder})")
 CHANGED = note("changed", "{pipeline}: {change}")
+NOTHING_COMPARED = note(
+    "nothing-compared", "{pipeline}: what its checkpoint was made with is not written down, so nothing was compared"
+)
 OFFSETS_LOST = refusal("offsets-lost", "{pipeline} cannot resume where it stopped, and nothing was skipped: {why}", "{ways}")
 CHECKPOINT_DIFFERS = refusal("checkpoint-differs", "{pipeline} cannot resume on this checkpoint: {why}", "{ways}")
 OTHER_QUERY_ID = refusal(

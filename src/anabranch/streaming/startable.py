@@ -89,9 +89,13 @@ def _start_over(facts: StartFacts) -> Iterator[Reason]:
 
 def what_changed(facts: StartFacts) -> Iterator[Reason]:
     """What is not as it was at the last start, and may be so: it is said."""
-    if not facts.is_first and facts.before is not None:
-        for change in facts.before.changes(facts.now):
-            yield messages.CHANGED(pipeline=facts.pipeline.name, change=change)
+    if facts.is_first:
+        return
+    if facts.before is None:
+        yield messages.NOTHING_COMPARED(pipeline=facts.pipeline.name)
+        return
+    for change in facts.before.changes(facts.now):
+        yield messages.CHANGED(pipeline=facts.pipeline.name, change=change)
 
 
 def where_it_starts(facts: StartFacts, start: str) -> Reason:
