@@ -116,13 +116,13 @@ TABLE_BEHIND = refusal(
     "table-behind",
     "{pipeline} cannot resume: the table at {table} has its batches up to {newest}, its checkpoint has committed up to {batch}",
     _RESTORE_TABLE,
-    "if it is an older copy: anabranch rewind {pipeline} --to-batch {next} --checkpoint-only   takes the checkpoint back to it",
+    "if it is an older copy: anabranch rewind {called} --to-batch {next} --checkpoint-only   takes the checkpoint back to it",
     "or move this table away, " + _NEW_TABLE,
 )
 TABLE_HOLDS_RECORDS = refusal(
     "table-holds-records",
     "{pipeline} would write records to {table} a second time: it holds {held} already",
-    "{run} --from-sink   continues behind what the table holds",
+    "anabranch run {called} --from-sink   continues behind what the table holds",
     "anabranch run {pipeline} --to table:ANOTHER   writes another table, with a checkpoint of its own",
     'mv "{table}" "{table}.old"   sets the table aside: the next run writes a new one with what Kafka retains',
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from anabranch.checkpoint.baseline import Baseline
@@ -150,7 +151,7 @@ def inspect_start(
         before=before,
         now=now,
         retained=admin.offset_ranges(topic) if admin else None,
-        run=f"anabranch run {pipeline.name}" + ("" if project.is_own_sink(pipeline) else f" --to {now.sink}"),
+        called=pipeline.name + ("" if project.is_own_sink(pipeline) else f" --to {quote(str(now.sink))}"),
         set_aside=project.set_aside_command(pipeline, location),
     )
 

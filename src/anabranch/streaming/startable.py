@@ -32,8 +32,8 @@ class StartFacts:
     now: Baseline
     # What Kafka retains of the source topic; None: Kafka is unreachable.
     retained: Mapping[int, OffsetRange] | None
-    # The commands that run it, and that set its checkpoint aside.
-    run: str
+    # As a command names it, with its sink; and the command that sets its checkpoint aside.
+    called: str
     set_aside: str
 
     @property

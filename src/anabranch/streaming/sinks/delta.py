@@ -70,7 +70,7 @@ class DeltaPolicy(SinkPolicy):
             held = held_offsets(path, topic, {partition: (begin, None) for partition, begin in begins.items()})
             if held:
                 about = [_held(topic, partition, offsets) for partition, offsets in sorted(held.items())]
-                yield messages.TABLE_HOLDS_RECORDS(pipeline=pipeline.name, table=path, held=about, run=facts.run)
+                yield messages.TABLE_HOLDS_RECORDS(pipeline=pipeline.name, table=path, held=about, called=facts.called)
 
     def held_until(self, pipeline: Pipeline) -> Mapping[int, int]:
         from anabranch.delta.held import held_offsets, read_mark
@@ -176,7 +176,7 @@ def _not_the_table(facts: StartFacts, mark: TableMark | None, path: str) -> Iter
     batch = facts.checkpoint.commits.newest
     if batch is None:
         return
-    about = {"pipeline": facts.pipeline.name, "table": path, "set_aside": facts.set_aside}
+    about = {"pipeline": facts.pipeline.name, "called": facts.called, "table": path, "set_aside": facts.set_aside}
     recorded = facts.before.table_id if facts.before else None
     if mark is None:
         yield messages.TABLE_VANISHED(**about, batch=batch)
