@@ -81,12 +81,12 @@ def inside(gaps: Iterable[Gap], ranges: Ranges) -> Iterator[Gap]:
             yield Gap(gap.partition, begin, until)
 
 
-def check_complete(pipeline: str, lake_pipeline: str, losses: Sequence[Loss], held_until: Mapping[int, int]) -> None:
-    """Refuses where anything is lost. `held_until`: partition -> behind the last offset that the lake holds."""
+def check_complete(pipeline: str, lake_pipeline: str, losses: Sequence[Loss], come_to: Mapping[int, int]) -> None:
+    """Refuses where anything is lost. `come_to`: partition -> up to where the lake has come, by its rows or its query."""
     if not losses:
         return
     missing = list(_named(losses))
-    if all(loss.is_retained and loss.gap.first >= held_until.get(loss.gap.partition, 0) for loss in losses):
+    if all(loss.is_retained and loss.gap.first >= come_to.get(loss.gap.partition, 0) for loss in losses):
         raise messages.LAKE_BEHIND(pipeline=pipeline, missing=missing, lake=lake_pipeline)
     raise _incomplete(pipeline, lake_pipeline, losses, missing)
 
