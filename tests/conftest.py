@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from anabranch.spark.session import start_session
 
     directory = tmp_path_factory.mktemp("spark")
+    # Workers import nothing from the current directory: what tests hand to them is named.
+    os.environ["PYTHONPATH"] = os.pathsep.join((str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")))
     # Without Java's second compiler: what tests run is over before it pays.
     quick = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
     session = start_session(

@@ -71,5 +71,5 @@ def test_commands_that_meet_and_are_killed_leave_a_way_back_to_the_byte(project:
         rewinds = [name for name in operations(project, "done") if "-rewind-" in name]
         ways = [(way, name) for name in unfinished for way in ("undo", "resume")] + [("undo", name) for name in rewinds]
         assert any(project(*way, "--yes").returncode == DONE for way in ways)
-    shown = json.loads(project.ok("checkpoint", str(theirs), "--json"))
+    shown = json.loads(project("checkpoint", str(theirs), "--json").stdout)
     assert {"fence", "journal"}.isdisjoint(finding["code"] for finding in shown["findings"])
