@@ -61,8 +61,10 @@ def _cost(directory: Path, *command: str) -> Cost:
     status = directory / "status"
     started_s = monotonic()
     python = [sys.executable, "-c", _RUN, str(status)]
-    subprocess.run([*python, "-C", str(directory), *command], check=True, capture_output=True)
+    done = subprocess.run([*python, "-C", str(directory), *command], check=False, capture_output=True, text=True)
     duration_ms = 1000 * (monotonic() - started_s)
+    # 4: what was drawn has no real checksums, which is a finding.
+    assert done.returncode in (0, 4), done.stderr
     peak_kb = next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM"))
     return Cost(duration_ms, int(peak_kb) / 1000)
 
