@@ -32,4 +32,6 @@ def topic(topics: KafkaAdmin) -> str:
     """A new topic of 2 partitions."""
     name = f"visits-{uuid4().hex[:12]}"
     topics.create(name, 2)
+    # It is listed a little after it was created.
+    topics.find(name)
     return name
