@@ -32,6 +32,7 @@ from anabranch.errors import PERMISSION_DENIED, Failed, Reason
 T = TypeVar("T")
 # How often a change is tried beside writers that never pause.
 _ATTEMPTS = 20
+_PAUSE_S = 0.02
 _REWIND, _STEP = "anabranch-rewind", "anabranch-step"
 # deltalake cannot write to a table with these, nor delete from one that only grows.
 _NOT_WRITABLE = ("delta.appendOnly", "delta.enableRowTracking", "delta.enableInCommitTimestamps")
