@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from random import random
+from time import sleep
 from typing import Any, Literal, TypeVar
 from urllib.parse import unquote
 
@@ -31,8 +33,8 @@ from anabranch.errors import PERMISSION_DENIED, Failed, Reason
 
 T = TypeVar("T")
 # How often a change is tried beside writers that never pause.
-_ATTEMPTS = 20
-_PAUSE_S = 0.02
+_ATTEMPTS = 60
+_PAUSE_S = 0.01
 _REWIND, _STEP = "anabranch-rewind", "anabranch-step"
 # deltalake cannot write to a table with these, nor delete from one that only grows.
 _NOT_WRITABLE = ("delta.appendOnly", "delta.enableRowTracking", "delta.enableInCommitTimestamps")
@@ -92,12 +94,13 @@ def _check_writable(path: str | Path) -> None:
 def retry_on_conflict(path: str | Path, change: Callable[[], T]) -> T:
     """Of two that change a table at once one fails, as it must. It opens the table again, and decides again."""
     _check_writable(path)
-    for _ in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
         try:
             with readable(path):
                 return change()
         except CommitFailedError:
-            continue
+            # Out of step with a writer that commits at a steady pace: nothing tells when it is done.
+            sleep(random() * _PAUSE_S * attempt)
     raise messages.TABLE_BUSY(path=str(path), attempts=_ATTEMPTS)
 
 
