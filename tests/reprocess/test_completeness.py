@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from anabranch.delta.held import held_offsets, may_have_lost_rows, missing_offsets
 from anabranch.errors import Refused
-from anabranch.reprocess.completeness import Gap, Loss, check_complete, inside, outside, still_to_prove
+from anabranch.reprocess.completeness import Gap, Loss, check_complete, gaps_of, inside, outside, still_to_prove
 
 ranges = st.dictionaries(st.integers(0, 2), st.tuples(st.integers(0, 20), st.integers(0, 20)))
 gaps = st.lists(
@@ -56,6 +56,14 @@ def test_a_loss_is_refused_with_its_offsets_and_what_can_be_done(losses: list[Lo
     assert [one.code for one in params.get("ways", [])] == ([way] if way else [])
 
 
+def test_what_follows_the_last_gap_that_was_listed_is_not_taken_for_complete() -> None:
+    found = [(0, 3), (5, 7)]
+    assert gaps_of(1, found, 20, 3) == [Gap(1, 0, 3), Gap(1, 5, 7)]
+    assert gaps_of(1, found, 20, 2) == [Gap(1, 0, 3), Gap(1, 5, 7), Gap(1, 7, 20)]
+    assert gaps_of(1, found, 7, 2) == [Gap(1, 0, 3), Gap(1, 5, 7)]
+    assert gaps_of(1, [], 20, 2) == []
+
+
 def test_many_losses_are_counted_and_some_are_named() -> None:
     losses = [Loss(Gap(0, 10 * n, 10 * n + 2), True) for n in range(50)]
     with pytest.raises(Refused) as refused:
@@ -92,7 +100,7 @@ def lake(tmp_path: Path) -> Path:
 
 def test_what_a_table_holds_of_a_topic_is_counted_by_offset(lake: Path) -> None:
     held = held_offsets(lake, "it's")
-    assert {p: (one.first, one.end, one.count, one.missing) for p, one in held.items()} == {0: (3, 10, 4, 3), 1: (0, 1, 1, 0)}
+    assert {p: (one.first, one.end, one.count) for p, one in held.items()} == {0: (3, 10, 4), 1: (0, 1, 1)}
     assert held[0].last_time == datetime(2025, 9, 4, 7, 9, tzinfo=UTC)
     assert {p: one.count for p, one in held_offsets(lake, "it's", {0: (4, 8), 1: (1, None)}).items()} == {0: 2}
     assert held_offsets(lake, "other") == held_offsets(lake.parent / "nowhere", "it's") == {}

@@ -38,10 +38,6 @@ class HeldOffsets:
     # Kafka's time of the last one.
     last_time: datetime
 
-    @property
-    def missing(self) -> int:
-        return self.end - self.first - self.count
-
 
 def read_mark(path: str | Path, query_id: str | None) -> TableMark | None:
     """None: there is no table."""

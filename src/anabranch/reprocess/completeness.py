@@ -63,6 +63,12 @@ def still_to_prove(read: Ranges, proven: Ranges) -> dict[int, tuple[int, int]]:
     return found
 
 
+def gaps_of(partition: int, found: Sequence[tuple[int, int]], end: int, most: int) -> list[Gap]:
+    """Where no more than `most` were listed, what follows the last one was not looked at: it counts as a gap too."""
+    gaps = [Gap(partition, *gap) for gap in found]
+    return [*gaps, Gap(partition, gaps[-1].end, end)] if len(gaps) == most and gaps[-1].end < end else gaps
+
+
 def outside(gaps: Iterable[Gap], ranges: Ranges) -> Iterator[Gap]:
     """What of the gaps is not in the ranges."""
     for gap in gaps:

@@ -18,14 +18,14 @@ from anabranch.operations.fence import check_not_fenced
 from anabranch.pipeline.catalog import LAKE
 from anabranch.pipeline.definition import Pipeline, Topic
 from anabranch.project.project import Project, admin_of
-from anabranch.reprocess.completeness import Gap, LakeProof, Loss, check_complete, inside, outside, still_to_prove
+from anabranch.reprocess.completeness import Gap, LakeProof, Loss, check_complete, gaps_of, inside, outside, still_to_prove
 from anabranch.reprocess.plan import Range, StreamState, check_closed, whole_windows
 from anabranch.reprocess.staleness import InputSnapshot, LaterResult
 from anabranch.storage.files import Format
 from anabranch.streaming.result_headers import OPERATION, ORIGIN
 
 PROOF = Format("lake-proof", 1, LakeProof)
-# More gaps than this are not looked at one by one: a lake with so many is not one that a stream wrote.
+# More gaps than this are not looked at one by one: Kafka is asked about each.
 _MOST_GAPS = 1000
 
 
@@ -52,10 +52,10 @@ def _check_lake(project: Project, pipeline: Pipeline) -> int:
     wanted = still_to_prove(read, _proven(proof_file, lake, table_id, topic, version))
     held = held_offsets(lake, topic, wanted, version)
     gaps = [
-        Gap(partition, *gap)
+        gap
         for partition, (first, end) in wanted.items()
         if (held[partition].count if partition in held else 0) < end - first
-        for gap in missing_offsets(lake, topic, partition, first, end, version, _MOST_GAPS)
+        for gap in gaps_of(partition, missing_offsets(lake, topic, partition, first, end, version, _MOST_GAPS), end, _MOST_GAPS)
     ]
     if gaps:
         unknown = list(outside(gaps, _own_ranges_without_loss(project, topic, version)))
