@@ -29,13 +29,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from anabranch.spark.session import start_session
 
     directory = tmp_path_factory.mktemp("spark")
-    # Workers import nothing from the current directory: what tests hand to them is named.
-    os.environ["PYTHONPATH"] = os.pathsep.join((str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")))
     # Without Java's second compiler: what tests run is over before it pays.
     quick = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
-    session = start_session(
-        quick, zone="UTC", jars=ensure_jars("spark"), scratch_dir=directory / "tmp", log_file=directory / "spark.log"
-    )
+    # Workers import nothing from the current directory: what tests hand to them is named. Commands see none of it.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parents[1]), prepend=os.pathsep)
+        session = start_session(
+            quick, zone="UTC", jars=ensure_jars("spark"), scratch_dir=directory / "tmp", log_file=directory / "spark.log"
+        )
     yield session.spark
     session.end()
 
