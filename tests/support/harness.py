@@ -10,7 +10,6 @@ import sys
 import threading
 from codecs import getincrementaldecoder
 from pathlib import Path
-from queue import Empty, Queue
 from time import monotonic
 from typing import TextIO
 
@@ -32,42 +31,47 @@ class Running:
         self.process = process
         self.out: list[str] = []
         self.err: list[str] = []
-        self._lines: Queue[str] = Queue()
+        self._unread: tuple[list[str], list[str]] = ([], [])
+        self._news = threading.Condition()
         assert process.stdout is not None
         assert process.stderr is not None
         self._readers = [
-            threading.Thread(target=self._read, args=(stream, lines), daemon=True)
-            for stream, lines in ((process.stdout, self.out), (process.stderr, self.err))
+            threading.Thread(target=self._read, args=(stream, lines, unread), daemon=True)
+            for stream, lines, unread in zip((process.stdout, process.stderr), (self.out, self.err), self._unread, strict=True)
         ]
         for reader in self._readers:
             reader.start()
 
-    def _read(self, stream: TextIO, lines: list[str]) -> None:
+    def _read(self, stream: TextIO, lines: list[str], unread: list[str]) -> None:
         decode, rest = getincrementaldecoder("utf-8")().decode, ""
         while chunk := os.read(stream.fileno(), 1 << 16):
             *whole, rest = (rest + decode(chunk)).split("\n")
-            for line in whole:
-                lines.append(line)
-                self._lines.put(line)
-            if rest.endswith("[y/N]:"):
-                # A question has no end of line: it waits for the answer.
-                self._lines.put(rest)
-        if rest:
-            lines.append(rest)
-            self._lines.put(rest)
+            lines.extend(whole)
+            # A question has no end of line: it waits for the answer. The blank behind it comes with it, or by itself.
+            is_asked = rest.rstrip().endswith("[y/N]:") and not chunk.isspace()
+            with self._news:
+                unread.extend([*whole, rest] if is_asked else whole)
+                self._news.notify_all()
+        with self._news:
+            lines.extend([rest] if rest else [])
+            unread.extend([rest] if rest else [])
+            self._news.notify_all()
 
     def await_line(self, pattern: str) -> str:
-        """The next line, of either output, that matches."""
+        """The next line that matches. Which output a line comes from first is chance: what is awaited of one skips none of the
+        other."""
         deadline_s = monotonic() + PATIENCE_S
         while monotonic() < deadline_s:
-            try:
-                line = self._lines.get(timeout=0.2)
-            except Empty:
-                if self.process.poll() is not None and self._lines.empty() and not any(r.is_alive() for r in self._readers):
+            is_over = self.process.poll() is not None and not any(reader.is_alive() for reader in self._readers)
+            with self._news:
+                for unread in self._unread:
+                    for number, line in enumerate(unread):
+                        if re.search(pattern, line):
+                            del unread[: number + 1]
+                            return line
+                if is_over:
                     break
-                continue
-            if re.search(pattern, line):
-                return line
+                self._news.wait(0.2)
         raise AssertionError(f"no line matched {pattern!r}:\n" + "\n".join(self.out + self.err))
 
     def await_end(self) -> int:
