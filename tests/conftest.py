@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.harness import Project
+from tests.support.desk import Desk
+from tests.support.harness import Project, python_path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,12 +33,19 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     quick = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
     # Workers import nothing from the current directory: what tests hand to them is named. Commands see none of it.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(Path(__file__).parents[1]), prepend=os.pathsep)
+        patch.setenv("PYTHONPATH", python_path(Path(__file__).parents[1]))
         session = start_session(
             quick, zone="UTC", jars=ensure_jars("spark"), scratch_dir=directory / "tmp", log_file=directory / "spark.log"
         )
     yield session.spark
     session.end()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """A project whose commands run in this process."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    return Desk(tmp_path, capsys)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.harness import BOUND, Project
+from tests.support.harness import BOUND, Project, python_path
 
 RUN, REWIND = ("run", "visits-log"), ("rewind", "visits-log", "--yes")
 SEVEN = ("reprocess", "visits-counter", "--yes", "--from", "2025-09-04T07:00", "--to", "2025-09-04T07:10")
@@ -133,8 +133,7 @@ def test_a_missing_package_is_named_with_the_way_to_install_it(
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(HIDE)
     (project.directory / "anabranch.toml").write_text('kafka.bootstrap_servers = "127.0.0.1:1"')
-    path = os.pathsep.join([str(tmp_path), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
-    done = project(*command, PYTHONPATH=path, HIDDEN=module)
+    done = project(*command, PYTHONPATH=python_path(tmp_path), HIDDEN=module)
     assert (done.returncode, "error[package-missing]" in done.stderr) == (1, True), done.stderr
     assert f"-m pip install {package}" in done.stderr
 
@@ -142,8 +141,7 @@ def test_a_missing_package_is_named_with_the_way_to_install_it(
 @pytest.mark.kafka
 def test_a_run_asks_for_the_packages_of_its_batches_before_it_starts_spark(project: Project, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(HIDE)
-    path = os.pathsep.join([str(tmp_path), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
-    done = project("run", "visits-log", PYTHONPATH=path, HIDDEN="pandas")
+    done = project("run", "visits-log", PYTHONPATH=python_path(tmp_path), HIDDEN="pandas")
     assert (done.returncode, "error[package-missing]" in done.stderr) == (1, True), done.stderr
     assert "Starting Spark" not in done.stderr
 

@@ -14,9 +14,8 @@ from tests.support.drawing import draw, write_tree
 
 
 @pytest.fixture
-def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
+def desk(desk: Desk) -> Desk:
     """With two rewinds, one after the other."""
-    desk = Desk(tmp_path, capsys)
     write_tree(draw(), desk.checkpoint)
     assert desk.rewind("--to-batch", "6", *FOREIGN, "--yes")[0] == 0
     assert desk.rewind("--to-batch", "3", *FOREIGN, "--yes")[0] == 0

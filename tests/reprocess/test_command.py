@@ -8,7 +8,6 @@ import signal
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
 import pytest
@@ -39,13 +38,6 @@ class Results:
 
     def send(self, key: str, value: str) -> None:
         GroupProducer(self._kafka, self.name).send([(key.encode(), value.encode())])
-
-
-@pytest.fixture(scope="module")
-def source(topics: KafkaAdmin) -> str:
-    name = f"visits-{uuid4().hex[:12]}"
-    topics.create(name, 2)
-    return name
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 from confluent_kafka import Producer, TopicPartition
@@ -19,6 +18,7 @@ from anabranch.project.project import open_project
 from anabranch.reprocess.inspect import check_range
 from anabranch.reprocess.plan import Range
 from tests.support.harness import PATIENCE_S, Project
+from tests.support.kafka_fixtures import create_topic
 from tests.support.remedies import paste, remedies, shell_command
 
 pytestmark = pytest.mark.kafka
@@ -109,9 +109,7 @@ def test_the_remedy_for_lost_offsets_ends_with_the_right_results(project: Projec
 
 @pytest.fixture(scope="module")
 def source(topics: KafkaAdmin) -> str:
-    name = f"visits-{uuid4().hex[:12]}"
-    topics.create(name, 1)
-    return name
+    return create_topic(topics, 1)
 
 
 @pytest.fixture(scope="module")

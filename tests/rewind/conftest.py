@@ -78,7 +78,7 @@ def behind(make: Make) -> MadeLake:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
-    desk = Desk(tmp_path, capsys)
+def desk(desk: Desk) -> Desk:
+    """With the checkpoint of another's query."""
     write_tree(draw(), desk.checkpoint)
     return desk

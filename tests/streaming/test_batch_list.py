@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,12 +16,6 @@ from tests.support.harness import Project
 from tests.support.histories import MadeProject, record
 
 REWIND, UNDO = (f"{datetime.now(UTC) - timedelta(minutes=5):%Y%m%dT%H%M%S}-{kind}-1109" for kind in ("rewind", "undo"))
-
-
-@pytest.fixture
-def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Desk:
-    monkeypatch.delenv("COLUMNS", raising=False)
-    return Desk(tmp_path, capsys)
 
 
 @pytest.fixture

@@ -23,12 +23,6 @@ from tests.support.histories import MadeProject, record
 
 
 @pytest.fixture
-def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Desk:
-    monkeypatch.delenv("COLUMNS", raising=False)
-    return Desk(tmp_path, capsys)
-
-
-@pytest.fixture
 def made(desk: Desk) -> MadeProject:
     return MadeProject(desk.project)
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
 import pytest
@@ -31,13 +30,6 @@ def _configure(project: Project, address: str, topic: str, more: str = "") -> No
 def _send(project: Project, topic: str, count: int) -> None:
     lines = [json.dumps({"visit_id": n, "event_time": f"2025-09-04T07:{n:02}:00Z"}) for n in range(count)]
     project.ok("produce", topic, "--partition", "0", text="\n".join(lines))
-
-
-@pytest.fixture(scope="module")
-def source(topics: KafkaAdmin) -> str:
-    name = f"visits-{uuid4().hex[:12]}"
-    topics.create(name, 2)
-    return name
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +163,7 @@ def test_a_table_of_results_that_holds_rows_is_not_added_to_by_a_first_start(pro
     write_deltalake(project.directory / "log", rows)
     environment = {"ANABRANCH_PIPELINES": json.dumps({"visits-log": {"topics": {"source": source}}})}
     said = _refused(project, "table-holds-rows", "run", "visits-log", "--to", "table:log", **environment)
+    _refused(project, "no-sink-to-continue", "run", "visits-log", "--to", "table:log", "--from-sink", **environment)
     (way,) = (one for one in remedies(said) if one.startswith("mv "))
     assert paste(project, way).returncode == 0
     assert (project.directory / "log.old").is_dir()

@@ -24,6 +24,11 @@ QUICK_JVM = {"ANABRANCH_SPARK": json.dumps({"driver.extraJavaOptions": _FIRST_CO
 BOUND = ("setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner") if os.geteuid() == 0 else ()
 
 
+def python_path(directory: Path) -> str:
+    """The directory in front of what PYTHONPATH names. An empty entry would mean the current directory."""
+    return os.pathsep.join([str(directory), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
+
+
 class Running:
     """A command that runs, its two outputs collected line by line as they come."""
 

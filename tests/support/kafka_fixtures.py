@@ -30,8 +30,18 @@ def topics(kafka: dict[str, str]) -> KafkaAdmin:
 @pytest.fixture
 def topic(topics: KafkaAdmin) -> str:
     """A new topic of 2 partitions."""
+    return create_topic(topics, 2)
+
+
+@pytest.fixture(scope="module")
+def source(topics: KafkaAdmin) -> str:
+    """The same, for all tests of a file."""
+    return create_topic(topics, 2)
+
+
+def create_topic(topics: KafkaAdmin, partitions: int) -> str:
     name = f"visits-{uuid4().hex[:12]}"
-    topics.create(name, 2)
+    topics.create(name, partitions)
     # It is listed a little after it was created.
     topics.find(name)
     return name
