@@ -215,7 +215,7 @@ HISTORY_AHEAD = note(
     "its history {path} is of another timeline, it ends with batch {batch} and the checkpoint with {newest}:"
     " its figures do not count",
 )
-FIGURES_LOST = note("figures-lost", "the figures of {batches:#batch/batches} were lost: with + is at least that")
+FIGURES_LOST = note("figures-lost", "the figures of {batches:#batch/batches} were lost: a figure with + is a lower bound")
 LATE_COUNTED_FROM = note("late-counted-from", "late records are counted from batch {batch} on")
 WATERMARK_JUMPED = note(
     "watermark-jumped", "the watermark jumped by {size}, from {before} to {after}, after batch {batch}: {by}"

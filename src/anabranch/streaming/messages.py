@@ -145,7 +145,7 @@ TABLE_OF_OTHER_RECORDS = refusal(
 )
 NO_SINK_TO_CONTINUE = refusal(
     "no-sink-to-continue",
-    "--from-sink continues behind the records that a table holds, and {pipeline} writes to {sink}",
+    "--from-sink needs a table whose rows name the topic, partition and offset of their records: {sink} is none",
     "anabranch run {pipeline}   starts from the beginning of its topic",
 )
 
