@@ -161,6 +161,11 @@ PERMISSION_DENIED = failure(
 )
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """`1 file`, `1,203 files`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 class _Formatter(string.Formatter):
     def format_field(self, value: Any, format_spec: str) -> Any:
         if isinstance(value, Reason):
@@ -169,7 +174,7 @@ class _Formatter(string.Formatter):
             return (format_spec or "; ").join(self.format_field(one, "") for one in value)
         if format_spec.startswith("#"):
             one, _, many = format_spec[1:].partition("/")
-            return f"{value:,} {one if value == 1 else many or one + 's'}"
+            return counted(value, one, many)
         return super().format_field(value, format_spec)
 
 

@@ -60,8 +60,13 @@ def _has_counted_late(entry: HistoryEntry) -> bool:
     return entry.late_from <= max(0, entry.batch) and not has_not
 
 
-def newest_ended(checkpoint: Checkpoint) -> int | None:
-    """The newest batch that has ended. Those before the newest planned one have, also where their commits were lost."""
+def newest_ended(checkpoint: Checkpoint, entry: HistoryEntry | None) -> int | None:
+    """The newest batch that has ended. Those before the newest planned one have, also where their commits were lost.
+
+    Behind a fence the checkpoint is half done: then the newest entry of its history says what counts.
+    """
+    if checkpoint.fence is not None and entry is not None:
+        return entry.batch
     committed, planned = checkpoint.commits.newest, checkpoint.newest
     ended = max(-1 if committed is None else committed, -1 if planned is None else planned - 1)
     return ended if ended >= 0 else None

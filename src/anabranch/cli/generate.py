@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anabranch.cli.output import Cli, cli_of, stderr, write_json
+from anabranch.errors import counted
 
 if TYPE_CHECKING:
     from anabranch.generator.pace import Pace
@@ -109,8 +110,8 @@ def _report(cli: Cli, sent: Sent, topic: str, as_json: bool) -> None:
             }
         )
     parts = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
-    records = "record" if sent.acknowledged == 1 else "records"
-    cli.say(f"{sent.acknowledged:,} {records} acknowledged in {topic} ({parts or 'none'}), {rate:,.0f} a second.")
+    records = counted(sent.acknowledged, "record")
+    cli.say(f"{records} acknowledged in {topic} ({parts or 'none'}), {rate:,.0f} a second.")
 
 
 @contextmanager

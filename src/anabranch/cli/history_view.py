@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from anabranch.checkpoint.figures import moment_s
 from anabranch.checkpoint.history import BatchRecord
+from anabranch.checkpoint.messages import FIGURES_LOST
 from anabranch.cli.checkpoint_view import NEWEST
 from anabranch.cli.output import write_line, write_lines
 from anabranch.cli.screen import Screen, fit_table, screen, write_wrapped
+from anabranch.errors import counted
 from anabranch.streaming.batch_list import BatchList, Line, Lost, Operated, Ran
 from anabranch.text.chart import axis, bars, slice_length_s, slices
 from anabranch.text.format import format_duration
@@ -139,9 +141,9 @@ def _write_totals(found: BatchList, last: str, on: Screen) -> None:
         late = figure(totals.late, at_least=partial or totals.late_uncounted_batches > 0, exact=exact)
         problems = figure(totals.problems, at_least=partial, exact=exact)
         parts = [f"{rows} rows", *([f"{late} late"] if found.has_watermark else []), f"{problems} with problems"]
-        write_wrapped(f"{totals.batches:,} batch{'' if totals.batches == 1 else 'es'}: {', '.join(parts)}.", on)
+        write_wrapped(f"{counted(totals.batches, 'batch', 'batches')}: {', '.join(parts)}.", on)
     if totals.uncounted_batches:
-        write_wrapped(f"The figures of {totals.uncounted_batches:,} of them were lost: with + is at least that.", on)
+        write_wrapped(f"{FIGURES_LOST(batches=totals.uncounted_batches).text}.", on)
     if found.torn_lines:
         write_wrapped(f"Lines of the history that a crash has torn: {found.torn_lines:,}.", on)
     for jump in found.jumps:

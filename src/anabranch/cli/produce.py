@@ -17,7 +17,7 @@ from anabranch.cli import messages
 from anabranch.cli.lines import LONGEST_BYTES, TERMINAL_LINE_BYTES, Group, Line, check_files, is_utf16, read_groups
 from anabranch.cli.output import Cli, cli_of
 from anabranch.cli.topics import connect
-from anabranch.errors import Failed
+from anabranch.errors import Failed, counted
 
 if TYPE_CHECKING:
     from anabranch.checkpoint.layout import OffsetRange
@@ -102,14 +102,14 @@ class _Sending:
             self.is_under_way = False
         self.acknowledged += len(records)
         if self.typed:
-            self.cli.say(f"  {_records(len(records))} acknowledged: {_places(offsets)}; {self.acknowledged:,} so far.")
+            self.cli.say(f"  {counted(len(records), 'record')} acknowledged: {_places(offsets)}; {self.acknowledged:,} so far.")
         elif monotonic() - self.said_at_s >= _SAY_EVERY_S:
             self.said_at_s = monotonic()
-            self.cli.say(f"{_records(self.acknowledged)} acknowledged so far ...")
+            self.cli.say(f"{counted(self.acknowledged, 'record')} acknowledged so far ...")
 
     def report(self) -> None:
-        left_out = f"; {self.blank:,} blank line{'' if self.blank == 1 else 's'} left out" if self.blank else ""
-        self.cli.say(f"{_records(self.acknowledged)} acknowledged by {self.address}{left_out}.")
+        left_out = f"; {counted(self.blank, 'blank line')} left out" if self.blank else ""
+        self.cli.say(f"{counted(self.acknowledged, 'record')} acknowledged by {self.address}{left_out}.")
 
     def _record(self, line: Line) -> tuple[bytes | None, bytes]:
         where = {"line": line.number, "file": line.file, "acknowledged": self.acknowledged}
@@ -160,10 +160,6 @@ class _Deferred:
         if self._asked or not self._sending.is_under_way:
             raise KeyboardInterrupt
         self._asked = True
-
-
-def _records(count: int) -> str:
-    return f"{count:,} record{'' if count == 1 else 's'}"
 
 
 def _places(offsets: dict[int, OffsetRange]) -> str:

@@ -67,7 +67,7 @@ def run(
         check_output()
     ui = LiveRun(cli)
     start: Start = "sink" if from_sink else "latest" if from_end else "earliest"
-    request = RunRequest(pipelines, start, until_caught_up, _pairs(settings or []), cli.debug, to, allow_watermark_jump)
+    request = RunRequest(pipelines, start, until_caught_up, _pairs(settings or []), cli.debug, allow_watermark_jump)
     try:
         run_pipelines(project, request, ui)
     finally:

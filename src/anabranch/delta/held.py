@@ -116,4 +116,5 @@ def _within(partition: int, offsets: tuple[int, int | None]) -> str:
 
 
 def _select(table: DeltaTable, sql: str) -> list[dict[str, Any]]:
-    return query(table, sql).to_pylist()  # type: ignore[no-any-return]
+    rows: list[dict[str, Any]] = query(table, sql).to_pylist()
+    return rows

@@ -144,7 +144,8 @@ def records_within(path: Path, topic: str, start: datetime, end: datetime, versi
 
 
 def _files(table: DeltaTable) -> list[dict[str, Any]]:
-    return pa.table(table.get_add_actions(flatten=True)).to_pylist()  # type: ignore[no-any-return]
+    files: list[dict[str, Any]] = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+    return files
 
 
 def _hour(file: dict[str, Any]) -> int | None:

@@ -19,8 +19,6 @@ _SMALL_FETCHES = {
     "fetch.wait.max.ms": "10",
     "fetch.queue.backoff.ms": "1",
     "enable.partition.eof": "true",
-    # An offset that is gone by now is not known, rather than taken for another.
-    "auto.offset.reset": "error",
 }
 
 

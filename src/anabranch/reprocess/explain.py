@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from anabranch.errors import counted
 from anabranch.reprocess.plan import Change, ReprocessPlan
 
 # Results shown, those that change first.
@@ -12,7 +13,7 @@ _MOST_SHOWN = 20
 
 
 def explain_reprocess(plan: ReprocessPlan) -> Iterator[str]:
-    windows = f"{plan.windows} window{'s' if plan.windows != 1 else ''}"
+    windows = counted(plan.windows, "window")
     yield f"Reprocess {plan.pipeline}: {plan.range.describe()}, {windows}   {plan.operation}"
     if plan.range != plan.asked:
         yield f"  widened to whole windows; asked for was {plan.asked.describe()}"
@@ -31,8 +32,8 @@ def explain_reprocess(plan: ReprocessPlan) -> Iterator[str]:
 
 def _unexpected(plan: ReprocessPlan) -> Iterator[str]:
     if plan.unexpected:
-        count = len(plan.unexpected)
-        yield f"  not expected: {count:,} result{'s' if count != 1 else ''} of windows that the lake has no usable record of;"
+        results = counted(len(plan.unexpected), "result")
+        yield f"  not expected: {results} of windows that the lake has no usable record of;"
         yield "  the topic keeps them, nothing is sent for them"
     for one in plan.unexpected[:_MOST_SHOWN]:
         yield f"    {_key(one.key)}  {_count(one.value)} in the topic, no record in the lake"
@@ -49,8 +50,7 @@ def question(plan: ReprocessPlan) -> str:
 
 
 def _results(plan: ReprocessPlan) -> str:
-    count = len(plan.changes)
-    return f"{count:,} result{'s' if count != 1 else ''}"
+    return counted(len(plan.changes), "result")
 
 
 def _short(change: Change) -> str:

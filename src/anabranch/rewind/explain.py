@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from anabranch.errors import counted
 from anabranch.operations.change import CheckpointChange
 from anabranch.operations.receipt import Check
 from anabranch.rewind.plan import RewindPlan
@@ -71,8 +72,7 @@ def _offsets(plan: RewindPlan) -> Iterator[str]:
 
 
 def _files(change: CheckpointChange) -> str:
-    count = len(change.paths)
-    return f"{count:,} file{'s' if count != 1 else ''}"
+    return counted(len(change.paths), "file")
 
 
 def _span(first: int, last: int) -> str:

@@ -136,8 +136,7 @@ def batch_list_of(project: Project, name: str, to: str | None, period_s: float) 
     checkpoint = read_logs(location.storage())
     if newest is None and checkpoint.newest is None:
         raise _never_ran(project, own, pipeline, to)
-    # Behind a fence it is half done, and no measure.
-    ended = newest.batch if checkpoint.fence is not None and newest is not None else newest_ended(checkpoint)
+    ended = newest_ended(checkpoint, newest)
     if (misfit := judge_history(newest, ended, str(location.history))) is not None:
         raise messages.HISTORY_GONE(pipeline=name, why=misfit)
     lost = lost_behind(newest or EMPTY, ended, is_running=holder is not None)

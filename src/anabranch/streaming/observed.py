@@ -106,8 +106,7 @@ def _observe(
         refused += _attempt(lambda: _why_not_startable(project, pipeline, location, admin), location, refused) or []
     figures, misfit = UNKNOWN, None
     if checkpoint is not None and has_history:
-        # Half done, it is no measure: the history says what counted before the operation, or counts after it.
-        ended = entry.batch if operation is not None and entry is not None else newest_ended(checkpoint)
+        ended = newest_ended(checkpoint, entry)
         figures, misfit = _figures(pipeline, location, entry, ended, is_running=holder is not None)
     return Observed(
         pipeline=pipeline,

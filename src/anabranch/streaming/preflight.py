@@ -43,6 +43,8 @@ class CheckedStart:
     said: tuple[Reason, ...]
     # Where a first start reads from, as Spark takes it.
     starting_offsets: str
+    # The pipeline as a command names it, with its sink.
+    called: str
 
 
 def check_start(
@@ -61,7 +63,8 @@ def check_start(
     before = facts.before if not facts.is_first else None
     write_baseline(location, replace(facts.now, codes={**facts.now.codes, **(before.codes if before else {})}))
     said = (where_it_starts(facts, start), *what_changed(facts), *notes)
-    return CheckedStart(said, _as_spark_takes_it(pipeline, begins) if start == "sink" else start)
+    starting_offsets = _as_spark_takes_it(pipeline, begins) if start == "sink" else start
+    return CheckedStart(said, starting_offsets, facts.called)
 
 
 def note_started(project: Project, pipeline: Pipeline) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -19,7 +18,7 @@ from anabranch.project.session import Busy, new_log_file, open_session
 from anabranch.spark.session import Session
 from anabranch.storage.lease import Lease, take_lease
 from anabranch.streaming import messages
-from anabranch.streaming.preflight import check_start, note_started
+from anabranch.streaming.preflight import CheckedStart, check_start, note_started
 from anabranch.streaming.run_progress import RunProgress
 from anabranch.streaming.sinks import policy_of
 from anabranch.streaming.sinks.base import QueryRun, Start
@@ -48,8 +47,6 @@ class RunRequest:
     until_caught_up: bool
     spark_settings: Mapping[str, str]
     debug: bool
-    # As `--to` named it.
-    to: str | None = None
     # The first batch of each may run under a watermark that has moved further than its pipeline allows.
     allows_watermark_jump: bool = False
 
@@ -67,7 +64,7 @@ def run_pipelines(project: Project, request: RunRequest, ui: RunUI) -> None:
             leases.append(lease)
             withdraw_stop(location)
             start = check_start(project, pipeline, admin, request.start, request.spark_settings)
-            starts.append(start.starting_offsets)
+            starts.append(start)
             if (created := policy_of(pipeline.sink).prepare(pipeline, admin)) is not None:
                 ui.tell(created)
             for reason in start.said:
@@ -92,7 +89,7 @@ def _runner(
     ui: RunUI,
     log_file: Path,
     leases: Sequence[Lease],
-    starts: Sequence[str],
+    starts: Sequence[CheckedStart],
 ) -> Runner:
     # It imports pyspark: a run that is refused needs none.
     from anabranch.streaming.runner import Runner
@@ -106,16 +103,11 @@ def _runner(
             checkpoint=str(location),
             kafka=cluster.for_java,
             zone=project.settings.timezone,
-            start=start,
+            start=start.starting_offsets,
             until_caught_up=request.until_caught_up,
         )
-        called, allows_jump = _called(pipeline, request.to), request.allows_watermark_jump
-        runs.append(PipelineRun(query, location, lease.release, lease.renew, called, allows_jump))
+        runs.append(PipelineRun(query, location, lease.release, lease.renew, start.called, request.allows_watermark_jump))
     return Runner(session.spark, runs, admin, ui, str(log_file))
-
-
-def _called(pipeline: Pipeline, to: str | None) -> str:
-    return pipeline.name if to is None else f"{pipeline.name} --to {shlex.quote(to)}"
 
 
 def _run(session: Session, runner: Runner, names: Sequence[str]) -> None:
