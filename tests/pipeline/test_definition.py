@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from anabranch.errors import Misused
 from anabranch.pipeline.builtin.browsers_stateless import BROWSERS_STATELESS
+from anabranch.pipeline.builtin.catalog import BUILTIN
 from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
 from anabranch.pipeline.builtin.visits_log import VISITS_LOG
 from anabranch.pipeline.builtin.visits_sessions import VISITS_SESSIONS
-from anabranch.pipeline.catalog import PIPELINES
-from anabranch.pipeline.definition import Console, Pipeline, Sink, Table, Topic, find_pipelines
+from anabranch.pipeline.definition import Pipeline, find_pipelines
+from anabranch.pipeline.sinks import Console, Results, Sink, Table
 
 
 @pytest.mark.parametrize(
@@ -20,9 +21,9 @@ from anabranch.pipeline.definition import Console, Pipeline, Sink, Table, Topic,
     [
         (VISITS_COUNTER, None, None),
         (VISITS_COUNTER, "console", Console()),
-        (VISITS_SESSIONS, "topic", Topic("visits_sessions")),
-        (VISITS_SESSIONS, "topic:", Topic("visits_sessions")),
-        (VISITS_SESSIONS, "topic:counts", Topic("counts")),
+        (VISITS_SESSIONS, "topic", Results("visits_sessions")),
+        (VISITS_SESSIONS, "topic:", Results("visits_sessions")),
+        (VISITS_SESSIONS, "topic:counts", Results("counts")),
         (VISITS_COUNTER, "table:x", Table("x")),
         (VISITS_COUNTER, "table:/a/b:c", Table("/a/b:c")),
     ],
@@ -49,7 +50,7 @@ def test_a_sink_that_cannot_be_is_rejected(pipeline: Pipeline, to: str, code: st
     assert rejected.value.code == code
 
 
-@pytest.mark.parametrize("sink", [Console(), Topic("counts"), Table("/somewhere/counts")])
+@pytest.mark.parametrize("sink", [Console(), Results("counts"), Table("/somewhere/counts")])
 def test_a_sink_is_described_as_to_names_it(sink: Sink) -> None:
     assert VISITS_COUNTER.sent_to(sink.describe()) == sink
 
@@ -58,14 +59,14 @@ def test_a_table_is_seen_from_the_projects_directory_and_each_sink_has_a_directo
     table = Table("lake/visits").placed("/project")
     assert table == Table("/project/lake/visits")
     assert Table("/elsewhere").placed("/project") == Table("/elsewhere")
-    names = [sink.directory_name("/project") for sink in (Console(), Topic("counts"), Table("/project/lake"), table)]
+    names = [sink.directory_name("/project") for sink in (Console(), Results("counts"), Table("/project/lake"), table)]
     assert names == ["console", "topic-counts", "table-lake", "table-lake-visits-39615fed"]
 
 
 @given(st.lists(st.text(st.sampled_from("abé./- "), min_size=1, max_size=12), min_size=2, max_size=2))
 def test_two_sinks_have_one_directory_name_only_if_they_are_the_same(targets: list[str]) -> None:
     tables = [Table(target).placed("/project") for target in targets]
-    topics: list[Sink] = [Topic(target) for target in targets]
+    topics: list[Sink] = [Results(target) for target in targets]
     for one, other in (tables, topics):
         is_same = one.identity("/project") == other.identity("/project")
         assert (one.directory_name("/project") == other.directory_name("/project")) == is_same
@@ -87,7 +88,7 @@ def test_a_table_in_the_project_is_the_same_wherever_the_project_is_and_one_outs
 @pytest.mark.parametrize("to", ["topic", "table"])
 def test_a_name_behind_the_pipelines_is_no_target(to: str) -> None:
     with pytest.raises(Misused) as rejected:
-        find_pipelines(PIPELINES, ["visits-counter", "elsewhere"], to)
+        find_pipelines(BUILTIN.pipelines, ["visits-counter", "elsewhere"], to)
     assert rejected.value.code == "target-as-argument"
     params = rejected.value.reason.params
     assert (params["name"], params["kind"]) == ("elsewhere", to)
@@ -95,14 +96,17 @@ def test_a_name_behind_the_pipelines_is_no_target(to: str) -> None:
 
 def test_pipelines_are_found_each_once_whatever_they_are_sent_to() -> None:
     for to in (None, "console", "topic", "topic:elsewhere", "table"):
-        assert find_pipelines(PIPELINES, ["visits-counter", "visits-log", "visits-counter"], to) == [VISITS_COUNTER, VISITS_LOG]
+        assert find_pipelines(BUILTIN.pipelines, ["visits-counter", "visits-log", "visits-counter"], to) == [
+            VISITS_COUNTER,
+            VISITS_LOG,
+        ]
     for to in (None, "console", "topic:elsewhere"):
         with pytest.raises(Misused) as rejected:
-            find_pipelines(PIPELINES, ["visits-counter", "elsewhere"], to)
+            find_pipelines(BUILTIN.pipelines, ["visits-counter", "elsewhere"], to)
         assert rejected.value.code == "unknown-pipeline"
 
 
 def test_every_pipeline_that_keeps_state_has_a_watermark() -> None:
-    for pipeline in PIPELINES:
+    for pipeline in BUILTIN.pipelines:
         if pipeline.output_mode == "update" or (pipeline.window_s is not None and not pipeline.per_batch):
             assert pipeline.watermark_s is not None, pipeline.name

@@ -175,7 +175,7 @@ def _await_caught_up(project: Project) -> None:
     deadline_s = monotonic() + PATIENCE_S
     while True:
         pipelines = [one for one in json.loads(project.ok("status", "--json"))["pipelines"] if one["running"]]
-        if all(one["lag"] is not None and not any(one["lag"].values()) for one in pipelines):
+        if all(one["lag"] is not None and not any(any(lags.values()) for lags in one["lag"].values()) for one in pipelines):
             return
         assert monotonic() < deadline_s, pipelines
 

@@ -1,19 +1,24 @@
-"""visits-sessions on real state over many batches: visits end, and their state goes with them."""
+"""visits-sessions on real state over many batches: visits end, and their state goes with them; older state is read."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
-from anabranch.pipeline.builtin import session_fold
-from anabranch.pipeline.builtin.visits_sessions import VISITS_SESSIONS
+from anabranch.checkpoint.state_reader import state_rows
+from anabranch.cli.main import run_command
+from anabranch.pipeline.builtin.visits_sessions import VISITS_SESSIONS, unpack_state, visits_sessions
+from anabranch.pipeline.definition import Code
 from anabranch.streaming.transforms import transformed
+from tests.support import sessions_0_2_0
+from tests.support.queries import settled
 
 pytestmark = pytest.mark.spark
 
@@ -23,43 +28,89 @@ VISITS = 40
 STEP = timedelta(minutes=10)
 
 
-def test_state_does_not_grow_with_the_visits_that_have_been(spark: SparkSession, tmp_path: Path) -> None:
-    finished = _run(spark, tmp_path)
-    assert sorted(finished) == sorted(f"{batch}-{n}" for batch in range(BATCHES) for n in range(VISITS))
+@dataclass
+class Sessions:
+    """One file a batch; what each batch gave is kept."""
 
-    last = max(int(path.name) for path in (tmp_path / "checkpoint" / "commits").iterdir() if path.name.isdecimal())
-    open_visits = [_open_visits(spark, tmp_path, batch) for batch in (last // 3, 2 * last // 3, last)]
-    assert open_visits == [VISITS, VISITS, 0]
-    assert _state(spark, tmp_path, last, readRegisteredTimers="true").count() == 0
+    spark: SparkSession
+    directory: Path
+    files: int = 0
+    given: dict[int, list[tuple[str, int, bool]]] = field(default_factory=dict)
 
+    @property
+    def checkpoint(self) -> Path:
+        return self.directory / "checkpoint"
 
-def _run(spark: SparkSession, directory: Path) -> list[str]:
-    """Each batch holds visits of its own, a step later than the batch before; those that were emitted as finished."""
-    (directory / "visits").mkdir()
-    for batch in range(BATCHES):
-        time = (datetime(2025, 9, 4, tzinfo=UTC) + batch * STEP).isoformat()
-        lines = [json.dumps({"visit_id": f"{batch}-{n}", "event_time": time}) for n in range(VISITS)]
-        file = directory / "visits" / f"{batch:02}.json"
+    def add(self, visit_ids: list[str], after: timedelta) -> None:
+        self.files += 1
+        time = (datetime(2025, 9, 4, tzinfo=UTC) + after).isoformat()
+        file = self.directory / "visits" / f"{self.files:02}.json"
+        file.parent.mkdir(exist_ok=True)
+        lines = [json.dumps({"visit_id": visit_id, "event_time": time}) for visit_id in visit_ids]
         file.write_text("\n".join(lines), encoding="utf-8")
-        os.utime(file, (batch, batch))  # Spark takes files by their age, and these are made within a moment
-    finished: list[str] = []
+        os.utime(file, (self.files, self.files))  # Spark takes files by their age, and these are made within a moment
 
-    def keep(results: DataFrame, _batch: int) -> None:
-        finished.extend(row["visit_id"] for row in results.collect() if row["is_finished"])
+    def run(self, transform: Callable[[DataFrame], DataFrame] = visits_sessions) -> None:
+        def keep(results: DataFrame, batch: int) -> None:
+            self.given[batch] = sorted(tuple(row) for row in results.collect())
 
-    source = spark.readStream.schema("visit_id STRING, event_time TIMESTAMP").option("maxFilesPerTrigger", 1)
-    results = transformed(source.json(str(directory / "visits")), VISITS_SESSIONS)
-    writer = results.writeStream.outputMode("update").option("checkpointLocation", str(directory / "checkpoint"))
-    query = writer.foreachBatch(keep).trigger(availableNow=True).start()
-    query.awaitTermination()
-    return finished
+        source = self.spark.readStream.schema("visit_id STRING, event_time TIMESTAMP").option("maxFilesPerTrigger", 1)
+        pipeline = VISITS_SESSIONS.changed(code=Code(transform))
+        results = transformed([source.json(str(self.directory / "visits"))], pipeline)
+        writer = results.writeStream.outputMode("update").option("checkpointLocation", str(self.checkpoint))
+        writer.foreachBatch(keep).trigger(availableNow=True).start().awaitTermination()
+
+    def finished(self) -> dict[str, int]:
+        return {visit: pages for rows in self.given.values() for visit, pages, is_finished in rows if is_finished}
+
+    def open_after(self, batch: int) -> dict[str, int]:
+        """As `checkpoint --state` shows them."""
+        rows = state_rows(self.spark, str(self.checkpoint), unpack_state, batch, log_file="")
+        return {row["visit_id"]: row["visited_pages"] for row in rows}
 
 
-def _open_visits(spark: SparkSession, directory: Path, batch: int) -> int:
-    buckets = _state(spark, directory, batch, stateVarName="visits").select(F.col("value.visits")).collect()
-    return sum(len(session_fold.from_text(row[0])) for row in buckets)
+def test_state_does_not_grow_with_the_visits_that_have_been(spark: SparkSession, tmp_path: Path) -> None:
+    sessions = Sessions(spark, tmp_path)
+    for batch in range(BATCHES):
+        sessions.add([f"{batch}-{n}" for n in range(VISITS)], batch * STEP)
+    sessions.run()
+    assert sessions.finished() == {f"{batch}-{n}": 1 for batch in range(BATCHES) for n in range(VISITS)}
+
+    last = max(sessions.given)
+    assert [len(sessions.open_after(batch)) for batch in (last // 3, 2 * last // 3, last)] == [VISITS, VISITS, 0]
+    timers = spark.read.format("statestore").option("readRegisteredTimers", "true").option("batchId", last)
+    assert timers.load(str(sessions.checkpoint)).count() == 0
 
 
-def _state(spark: SparkSession, directory: Path, batch: int, **options: str) -> DataFrame:
-    reader = spark.read.format("statestore").options(**options).option("batchId", batch)
-    return reader.load(str(directory / "checkpoint"))
+@pytest.mark.parametrize("changelog", [True, False])
+def test_a_checkpoint_of_0_2_0_goes_on_and_can_be_rewound_to_what_0_2_0_did(
+    changelog: bool, spark: SparkSession, tmp_path: Path
+) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", str(changelog).lower())
+    sessions = Sessions(session, tmp_path)
+    for number in range(3):
+        sessions.add([f"{number}-{n}" for n in range(VISITS)], timedelta(minutes=4 * number))
+    sessions.run(sessions_0_2_0.count_pages)
+    upgrade = max(sessions.given)
+    kept_by_0_2_0 = {f"{batch}-{n}": 1 for batch in range(3) for n in range(VISITS)}
+    assert sessions.open_after(upgrade) == kept_by_0_2_0
+
+    # Few visits go on: the others end in buckets that no record touches any more.
+    sessions.add(["2-0", "2-1"], timedelta(minutes=12))
+    sessions.add(["last"], timedelta(hours=1))
+    sessions.run()
+    assert sessions.finished() == {**kept_by_0_2_0, "2-0": 2, "2-1": 2, "last": 1}
+    # What was kept before the upgrade is still shown.
+    assert sessions.open_after(upgrade) == kept_by_0_2_0
+    assert sessions.open_after(upgrade + 1) == {**kept_by_0_2_0, "2-0": 2, "2-1": 2}
+
+    given, rewound_to = sessions.given, upgrade - 1
+    rewind = ["rewind", str(settled(sessions.checkpoint)), "--to-batch", str(rewound_to)]
+    assert run_command(["-q", "-C", str(tmp_path), *rewind, "--stopped", "--checkpoint-only", "--yes"]) == 0
+    sessions.given = {}
+    sessions.run()
+    # Without the empty batch that the first run ended with: this one goes on.
+    assert [rows for rows in sessions.given.values() if rows] == [
+        rows for batch, rows in sorted(given.items()) if batch >= rewound_to and rows
+    ]

@@ -28,3 +28,8 @@ TIME_NONEXISTENT = refusal(
     "{text} does not exist in {zone}: the clock was set forward past it",
     "choose a time before or after the gap",
 )
+NOT_JSON = misuse(
+    "not-json",
+    "a value of type {type} cannot be written as JSON",
+    "give text, numbers, Decimal, datetime, date, lists and dicts; or the whole record as text or bytes",
+)

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anabranch.pipeline.definition import Pipeline, Topic
+import anabranch as ab
+from anabranch.pipeline.builtin.visits import VISITS
+from anabranch.pipeline.declare import declared_pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def transform(visits: DataFrame) -> DataFrame:
+@ab.pipeline(
+    VISITS,
+    window="5m",
+    watermark="20m",
+    key=("window", "browser"),
+    mode="update",
+    trigger="15s",
+    to=ab.results("browser-stats-stateful"),
+)
+def browsers_stateful(visits: DataFrame) -> DataFrame:
+    """Counts by 5-minute window and browser over all batches, with the last event time."""
     from pyspark.sql import functions as F
 
     counted = visits.groupBy("window", "browser").agg(
@@ -19,16 +31,4 @@ def transform(visits: DataFrame) -> DataFrame:
     return counted.select("browser", "window", "count", "last_event_time_in_window")
 
 
-BROWSERS_STATEFUL = Pipeline(
-    name="browsers-stateful",
-    summary="the same, over all batches",
-    source_topic="visits",
-    sink=Topic("browser-stats-stateful"),
-    result_topic="browser-stats-stateful",
-    transform=transform,
-    output_mode="update",
-    trigger_s=15,
-    window_s=300,
-    watermark_s=1200,
-    grouping=("window", "browser"),
-)
+BROWSERS_STATEFUL = declared_pipeline(browsers_stateful)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from anabranch.pipeline.builtin.browsers_stateful import transform
-from anabranch.pipeline.definition import Pipeline, Topic
+from typing import TYPE_CHECKING
 
-BROWSERS_STATELESS = Pipeline(
-    name="browsers-stateless",
-    summary="counts by 5-minute window and browser within each batch, with the last event time",
-    source_topic="visits",
-    sink=Topic("browser-stats-stateless"),
-    result_topic="browser-stats-stateless",
-    transform=transform,
-    trigger_s=15,
-    window_s=300,
-    grouping=("window", "browser"),
-    per_batch=True,
+import anabranch as ab
+from anabranch.pipeline.builtin.browsers_stateful import browsers_stateful
+from anabranch.pipeline.builtin.visits import VISITS
+from anabranch.pipeline.declare import declared_pipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@ab.pipeline(
+    VISITS, window="5m", key=("window", "browser"), scope="batch", trigger="15s", to=ab.results("browser-stats-stateless")
 )
+def browsers_stateless(visits: DataFrame) -> DataFrame:
+    """Counts by 5-minute window and browser within each batch, with the last event time."""
+    return browsers_stateful(visits)
+
+
+BROWSERS_STATELESS = declared_pipeline(browsers_stateless)

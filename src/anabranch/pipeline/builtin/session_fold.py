@@ -5,21 +5,19 @@ A visit's timer stands 10 minutes past where the watermark stood at its last upd
 back later starts at 1, and state does not grow.
 
 Many visits share a bucket, because Python's state costs a round trip for each key: a bucket is one key with one timer.
+What a batch changes in a bucket comes out as changes alone; session_chunks.py keeps them.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from json.encoder import encode_basestring_ascii
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
 
 # Part of every checkpoint: never change it. More than 64 cost more than they bring (docs/internals/spark-session.md).
 BUCKETS = 16
 TIMEOUT_MS = 10 * 60 * 1000
 
 
-# Tuples: there may be a million of them, and each is made again in every batch that touches its bucket.
 class Visit(NamedTuple):
     pages: int
     timer_ms: int
@@ -38,52 +36,34 @@ class VisitResult(NamedTuple):
     is_finished: bool
 
 
-Bucket = Mapping[str | None, Visit]
+class OpenVisits(Protocol):
+    """A bucket as the fold sees it: there may be 100,000 visits in it, so that only those asked for become values."""
+
+    def get(self, visit_id: str | None, /) -> Visit | None: ...
+
+    def due(self, watermark_ms: int, /) -> Mapping[str | None, Visit]:
+        """Those whose timer the watermark has reached."""
 
 
-def update(bucket: Bucket, batch: Mapping[str | None, Pages], watermark_ms: int) -> tuple[Bucket, list[VisitResult]]:
-    """The bucket after a batch, and the early result of each visit in it."""
-    updated = {
-        visit_id: Visit(
-            pages=pages.number + (bucket[visit_id].pages if visit_id in bucket else 0),
-            timer_ms=TIMEOUT_MS + (watermark_ms if watermark_ms > 0 else _latest_ms(pages, bucket.get(visit_id))),
-        )
-        for visit_id, pages in batch.items()
-    }
-    results = [VisitResult(visit_id, visit.pages, False) for visit_id, visit in updated.items()]
-    return {**bucket, **updated}, results
+# None: the visit is over.
+Changes = Mapping[str | None, Visit | None]
 
 
-def _latest_ms(pages: Pages, before: Visit | None) -> int:
-    """Without a watermark the timer is the latest event's: an older event must not set it back."""
-    return max(pages.latest_event_ms, before.timer_ms - TIMEOUT_MS) if before else pages.latest_event_ms
+def update(bucket: OpenVisits, batch: Mapping[str | None, Pages], watermark_ms: int) -> tuple[Changes, list[VisitResult]]:
+    """The visits of a batch as they are after it, and the early result of each."""
+    changes = {visit_id: _updated(bucket.get(visit_id), pages, watermark_ms) for visit_id, pages in batch.items()}
+    return changes, [VisitResult(visit_id, visit.pages, False) for visit_id, visit in changes.items()]
 
 
-def expire(bucket: Bucket, watermark_ms: int) -> tuple[Bucket, list[VisitResult]]:
-    """The bucket without the visits that are over, and their last results. A timer fires when the watermark reaches it."""
-    over = {visit_id: visit for visit_id, visit in bucket.items() if visit.timer_ms <= watermark_ms}
-    left = {visit_id: visit for visit_id, visit in bucket.items() if visit_id not in over}
-    return left, [VisitResult(visit_id, visit.pages, True) for visit_id, visit in over.items()]
+def _updated(before: Visit | None, pages: Pages, watermark_ms: int) -> Visit:
+    if before is None:
+        return Visit(pages.number, TIMEOUT_MS + (watermark_ms if watermark_ms > 0 else pages.latest_event_ms))
+    # Without a watermark the timer is the latest event's: an older event must not set it back.
+    timer_ms = watermark_ms + TIMEOUT_MS if watermark_ms > 0 else max(pages.latest_event_ms + TIMEOUT_MS, before.timer_ms)
+    return Visit(before.pages + pages.number, timer_ms)
 
 
-def next_timer_ms(bucket: Bucket) -> int | None:
-    return min((visit.timer_ms for visit in bucket.values()), default=None)
-
-
-def to_text(bucket: Bucket) -> str:
-    """As the state store keeps it: one JSON object, from the visit's id as JSON (so that `null` is not the visit "null")."""
-    return json.dumps({_name(visit_id): visit for visit_id, visit in bucket.items()})
-
-
-def _name(visit_id: str | None) -> str:
-    """As json.dumps would write it, without its detour."""
-    return "null" if visit_id is None else encode_basestring_ascii(visit_id)
-
-
-def from_text(text: str | None) -> Bucket:
-    entries: Iterable[tuple[str, list[int]]] = json.loads(text).items() if text else ()
-    return {_visit_id(name): Visit(*entry) for name, entry in entries}
-
-
-def _visit_id(name: str) -> str | None:
-    return name[1:-1] if name.startswith('"') and "\\" not in name else json.loads(name)
+def expire(bucket: OpenVisits, watermark_ms: int) -> tuple[Changes, list[VisitResult]]:
+    """The visits that are over, and their last results. A timer fires when the watermark reaches it."""
+    over = bucket.due(watermark_ms)
+    return dict.fromkeys(over), [VisitResult(visit_id, visit.pages, True) for visit_id, visit in over.items()]

@@ -14,7 +14,8 @@ from pyspark.sql.streaming.stateful_processor import (
     TimerValues,
 )
 
-from anabranch.pipeline.builtin import session_fold
+from anabranch.pipeline.builtin import session_chunks, session_fold
+from anabranch.pipeline.builtin.session_chunks import Bucket
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +38,9 @@ def count_pages(visits: DataFrame) -> DataFrame:
 class _Visits(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
-        self._bucket = handle.getValueState("visits", "visits STRING")
+        self._chunks = handle.getMapState("chunks", "place INT", "visit_ids STRING, pages BINARY, timers_ms BINARY")
+        # As 0.2.0 kept a bucket. Declared for good: Spark shows a state that is not declared to nobody.
+        self._text = handle.getValueState("visits", "visits STRING")
 
     def handleInputRows(
         self,
@@ -46,8 +49,8 @@ class _Visits(StatefulProcessor):
         timerValues: TimerValues,
     ) -> Iterator[pd.DataFrame]:
         before = self._read()
-        after, results = session_fold.update(before, _pages(rows), timerValues.getCurrentWatermarkInMs())
-        self._write(before, after)
+        changes, results = session_fold.update(before, _pages(rows), timerValues.getCurrentWatermarkInMs())
+        self._write(before, before.changed(changes))
         yield _frame(results)
 
     def handleExpiredTimer(
@@ -56,28 +59,37 @@ class _Visits(StatefulProcessor):
         timerValues: TimerValues,
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: ARG002
     ) -> Iterator[pd.DataFrame]:
-        after, results = session_fold.expire(self._read(), timerValues.getCurrentWatermarkInMs())
-        self._write({}, after)  # the timer that fired is gone already
+        before = self._read()
+        changes, results = session_fold.expire(before, timerValues.getCurrentWatermarkInMs())
+        self._write(before, before.changed(changes))
         yield _frame(results)
 
     def close(self) -> None:
         pass
 
-    def _read(self) -> session_fold.Bucket:
-        kept = self._bucket.get() if self._bucket.exists() else None
-        return session_fold.from_text(kept[0] if kept else None)
+    def _read(self) -> Bucket:
+        if (text := self._text.get()) is not None:
+            self._chunks.updateValue((0,), session_chunks.to_columns(session_chunks.from_text(text[0])))
+            self._text.clear()
+        kept = sorted((place, columns) for (place,), columns in self._chunks.iterator())
+        return Bucket.of(session_chunks.from_columns(*columns) for _, columns in kept)
 
-    def _write(self, before: session_fold.Bucket, after: session_fold.Bucket) -> None:
-        if after:
-            self._bucket.update((session_fold.to_text(after),))
-        else:
-            self._bucket.clear()
-        old, new = session_fold.next_timer_ms(before), session_fold.next_timer_ms(after)
-        if old != new:
-            if old is not None:
-                self._handle.deleteTimer(old)
-            if new is not None:
-                self._handle.registerTimer(new)
+    def _write(self, before: Bucket, after: Bucket) -> None:
+        first = session_chunks.first_difference(before.chunks, after.chunks)
+        for place, chunk in enumerate(after.chunks[first:], start=first):
+            self._chunks.updateValue((place,), session_chunks.to_columns(chunk))
+        for place in range(len(after.chunks), len(before.chunks)):
+            self._chunks.removeKey((place,))
+        self._set_timer(after.next_timer_ms)
+
+    def _set_timer(self, timer_ms: int | None) -> None:
+        """The bucket's only one. Of a timer that has just fired Spark has let go already."""
+        registered = [*self._handle.listTimers()]
+        for old_ms in registered:
+            if old_ms != timer_ms:
+                self._handle.deleteTimer(old_ms)
+        if timer_ms is not None and timer_ms not in registered:
+            self._handle.registerTimer(timer_ms)
 
 
 def _pages(frames: Iterator[Any]) -> dict[str | None, session_fold.Pages]:

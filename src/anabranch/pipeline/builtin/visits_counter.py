@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from anabranch.pipeline.builtin.visits_windows import transform
-from anabranch.pipeline.definition import Pipeline, Topic
+from typing import TYPE_CHECKING
 
-VISITS_COUNTER = Pipeline(
-    name="visits-counter",
-    summary="counts visits by 10-minute window, closed windows only",
-    source_topic="visits",
-    sink=Topic("visits_counter"),
-    result_topic="visits_counter",
-    transform=transform,
-    window_s=600,
-    watermark_s=600,
-    grouping=("window",),
-)
+import anabranch as ab
+from anabranch.pipeline.builtin.visits import VISITS
+from anabranch.pipeline.builtin.visits_windows import visits_windows
+from anabranch.pipeline.declare import declared_pipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@ab.pipeline(VISITS, window="10m", watermark="10m", key=("window",), to=ab.results("visits_counter"))
+def visits_counter(visits: DataFrame) -> DataFrame:
+    """Counts visits by 10-minute window, closed windows only."""
+    return visits_windows(visits)
+
+
+VISITS_COUNTER = declared_pipeline(visits_counter)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anabranch.pipeline.definition import Console, Out, Pipeline
+import anabranch as ab
+from anabranch.pipeline.builtin.visits import VISITS
+from anabranch.pipeline.declare import declared_pipeline
+from anabranch.pipeline.sinks import Out
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def transform(visits: DataFrame) -> DataFrame:
-    return visits.select("visit_id", "event_time", "page")
-
-
-def print_batch(batch: DataFrame, out: Out) -> None:
+def print_visits(batch: DataFrame, out: Out) -> None:
     from pyspark.sql import Row
     from pyspark.sql import functions as F
 
@@ -28,14 +27,10 @@ def print_batch(batch: DataFrame, out: Out) -> None:
         out(f"Partition[{number}] > Printing visit={visit}\n")
 
 
-VISITS_LOG = Pipeline(
-    name="visits-log",
-    summary="prints each visit with the partition of the task that read it",
-    source_topic="visits",
-    sink=Console(),
-    result_topic="visits_log",
-    transform=transform,
-    trigger_s=20,
-    max_offsets=10,
-    print_batch=print_batch,
-)
+@ab.pipeline(VISITS, trigger="20s", max_offsets=10, to=ab.console(print_visits))
+def visits_log(visits: DataFrame) -> DataFrame:
+    """Prints each visit with the partition of the task that read it."""
+    return visits.select("visit_id", "event_time", "page")
+
+
+VISITS_LOG = declared_pipeline(visits_log)

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anabranch.pipeline.definition import Console, Pipeline
+import anabranch as ab
+from anabranch.pipeline.builtin.visits import VISITS
+from anabranch.pipeline.declare import declared_pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def transform(visits: DataFrame) -> DataFrame:
+@ab.pipeline(VISITS, window="10m", watermark="20m", key=("window",), mode="update", to=ab.console())
+def visits_windows(visits: DataFrame) -> DataFrame:
+    """Counts visits by 10-minute window."""
     return visits.groupBy("window").count()
 
 
-VISITS_WINDOWS = Pipeline(
-    name="visits-windows",
-    summary="counts visits by 10-minute window",
-    source_topic="visits",
-    sink=Console(),
-    result_topic="visits_windows",
-    transform=transform,
-    output_mode="update",
-    window_s=600,
-    watermark_s=1200,
-    grouping=("window",),
-)
+VISITS_WINDOWS = declared_pipeline(visits_windows)
