@@ -12,8 +12,8 @@ RECORDS = (
     "headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
 )
 COLUMNS = [
-    *("event_time", "event_id", "visit_id", "user_id", "page", "browser", "problem"),
-    *("topic", "partition", "offset", "record_time", "key", "value", "headers"),
+    *("event_time", "visit_id", "user_id", "event_id", "page", "browser"),
+    *("_problem", "_topic", "_partition", "_offset", "_record_time", "_key", "_value", "_headers"),
 ]
 RECORD_TIME_S = 1_756_969_200  # 2025-09-04T07:00:00Z
 
@@ -26,13 +26,8 @@ def records(spark: SparkSession, values: list[bytes | None]) -> DataFrame:
 
 def in_utc(decoded: DataFrame) -> list[Row]:
     """Collected in the order of the offsets, times as UTC text: neither the session nor this process adds its zone."""
-    micros = F.unix_micros("event_time")
-    return (
-        decoded.withColumn("event_time", micros)
-        .withColumn("record_time", F.unix_micros("record_time"))
-        .orderBy("offset")
-        .collect()
-    )
+    times = {name: F.unix_micros(name) for name in ("event_time", "_record_time")}
+    return decoded.withColumns(times).orderBy("_offset").collect()
 
 
 def utc_text(micros: int | None) -> str | None:

@@ -6,6 +6,14 @@ the JVM, it took 0.4 s of every start of a query and of every reprocess.
 
 from __future__ import annotations
 
+from typing import Final
+
+# A record's value, as the source has it.
+TEXT: Final = "cast(value AS STRING)"
+# `end` is there if the record's text was all of `r`.
+WRAPPED: Final = f"""concat('{{"r":', {TEXT}, ',"end":0}}')"""
+STRICT: Final = "map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false', 'columnNameOfCorruptRecord', '_corrupt')"
+
 
 def literal(text: str) -> str:
     """Any text: its quotes and backslashes end nothing."""
@@ -20,4 +28,4 @@ def regex(pattern: str) -> str:
 
 def first_of(*expressions: str) -> str:
     """The first that is not null."""
-    return f"coalesce({', '.join(expressions)})"
+    return f"coalesce({', '.join(expressions)})" if len(expressions) > 1 else expressions[0]
