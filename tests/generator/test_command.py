@@ -19,13 +19,13 @@ from anabranch.generator.ledger import Ledger, LedgerEntry, read_ledger
 from anabranch.generator.pace import Pace
 from anabranch.generator.recipe import Recipe
 from anabranch.generator.send import SendProgress, Sent, send
-from anabranch.generator.visits import Made, visits
+from anabranch.generator.timeline import Made
+from anabranch.generator.visits import visits
 
 pytestmark = pytest.mark.kafka
 
 MIXED = Recipe(seed=11, late=0.05, out_of_order=0.05, duplicate=0.05, bad=0.05, future=0.05)
 PARTITIONS = (0, 1)
-FIELDS = ("event_id", "visit_id", "user_id", "event_time", "page", "browser")
 
 
 class Read(NamedTuple):
@@ -76,7 +76,7 @@ def test_the_ledger_lists_exactly_what_a_consumer_reads(kafka: dict[str, str], t
     for entry in entries:
         if entry.kind != "bad":
             value = json.loads(values[entry.partition, entry.offset])
-            assert value == {name: getattr(entry, name) for name in FIELDS}
+            assert value == entry.facts
 
 
 def test_the_same_seed_sends_the_same_bytes_in_the_same_order(kafka: dict[str, str], topic: str) -> None:

@@ -17,7 +17,8 @@ from anabranch.generator.ledger import Ledger, read_ledger
 from anabranch.generator.pace import Pace
 from anabranch.generator.recipe import Recipe
 from anabranch.generator.sender import OnDelivery, Sender, SendProgress
-from anabranch.generator.visits import Made, visits
+from anabranch.generator.timeline import Made
+from anabranch.generator.visits import visits
 from tests.generator.samples import MIXED, clock, make
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from anabranch.generator.recipe import KINDS, Recipe
 from anabranch.generator.spoil import spoil
-from anabranch.generator.visits import Made
-from tests.generator.samples import MIXED, clock, event_time, make
+from anabranch.generator.visits import FAULTS
+from tests.generator.samples import MIXED, clock, event_time, facts, make
 
 FIELDS = ("event_id", "visit_id", "user_id", "event_time", "page", "browser")
 
@@ -32,8 +32,9 @@ def test_the_same_recipe_gives_the_same_records_and_another_seed_gives_different
 def test_a_value_is_json_with_the_fields_of_the_record_and_its_key_is_the_visit() -> None:
     for made in make(MIXED, 2000):
         if made.kind != "bad":
-            assert json.loads(made.value) == {name: getattr(made, name) for name in FIELDS}
-            assert made.key.decode() == made.visit_id
+            assert json.loads(made.value) == facts(made)
+            assert tuple(facts(made)) == FIELDS
+            assert made.key.decode() == facts(made)["visit_id"]
 
 
 def test_good_records_are_in_the_order_of_their_event_times_beginning_at_the_start() -> None:
@@ -73,7 +74,7 @@ def test_a_duplicate_repeats_an_earlier_good_record_byte_for_byte() -> None:
 
 
 def test_only_duplicates_repeat_an_event_id() -> None:
-    ids = Counter(made.event_id for made in make(MIXED, 3000) if made.kind not in ("duplicate", "bad"))
+    ids = Counter(facts(made)["event_id"] for made in make(MIXED, 3000) if made.kind not in ("duplicate", "bad"))
     assert set(ids.values()) == {1}
 
 
@@ -92,20 +93,20 @@ def test_all_records_can_be_of_one_kind_but_a_duplicate_needs_a_good_record_befo
 
 
 def test_visits_have_several_pages_one_user_and_one_browser() -> None:
-    pages: dict[str | None, list[Made]] = {}
+    pages: dict[bytes, list[dict[str, str]]] = {}
     for made in make(Recipe(visitors=20), 4000):
-        pages.setdefault(made.visit_id, []).append(made)
+        pages.setdefault(made.key, []).append(facts(made))
     assert len(pages) > 200
     finished = sorted(pages.values(), key=len)[20:]  # up to 20 visits are still open
     assert all(2 <= len(visit) <= 31 for visit in finished)
-    assert all(len({(made.user_id, made.browser) for made in visit}) == 1 for visit in pages.values())
-    assert {visit[0].page for visit in pages.values()} == {"index", "home", "main"}
-    assert len({visit[0].browser for visit in pages.values()}) == 4
+    assert all(len({(page["user_id"], page["browser"]) for page in visit}) == 1 for visit in pages.values())
+    assert {visit[0]["page"] for visit in pages.values()} == {"index", "home", "main"}
+    assert len({visit[0]["browser"] for visit in pages.values()}) == 4
 
 
 def test_every_way_to_spoil_a_value_leaves_no_usable_event() -> None:
     (made,) = make(Recipe(), 1)
-    spoiled = {spoil(made.value, n / 100)[0] for n in range(100)}
+    spoiled = {spoil(made.value, FAULTS, n / 100).value for n in range(100)}
     assert len(spoiled) == 17
     assert not [value for value in spoiled if is_usable(value)]
 
@@ -120,5 +121,6 @@ def is_usable(value: bytes) -> bool:
 
 
 def test_a_bad_record_has_the_fields_that_can_be_read() -> None:
-    shown = {(made.visit_id is not None, made.event_time is not None) for made in make(Recipe(bad=1), 200)}
-    assert shown == {(True, False), (False, False)}
+    known = [facts(made) for made in make(Recipe(bad=1), 200)]
+    assert {tuple(one) for one in known} == {FIELDS}
+    assert {(one["visit_id"] is not None, one["event_time"] is not None) for one in known} == {(True, False), (False, False)}

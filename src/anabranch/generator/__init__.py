@@ -1,1 +1,1 @@
-"""Generated visits: what to generate (recipe), the records (visits, spoil), sending (pace, send), and the ledger."""
+"""Generated events: what to generate (recipe, timeline), the records (visits, events, spoil), sending, and the ledger."""

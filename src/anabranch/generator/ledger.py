@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from anabranch.errors import Failed
 from anabranch.generator.messages import LEDGER_FOREIGN_FILE, LEDGER_NOT_WRITABLE
 from anabranch.generator.recipe import RecordKind
-from anabranch.generator.visits import Made
+from anabranch.generator.timeline import Made
 
-# A line has about 300 bytes: the end of the last whole line is always within this tail.
+# A visit's line has about 300 bytes: the end of the last whole line is nearly always within this tail.
 _TAIL_BYTES = 65_536
 _LINE_START = b'{"topic":'
+_COORDINATES = ("topic", "partition", "offset", "timestamp", "kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +34,9 @@ class LedgerEntry:
     # The Kafka record's timestamp, in milliseconds: the future guard compares event times with it.
     timestamp: int
     kind: RecordKind
-    # None if the field cannot be read from a bad record.
-    event_id: str | None
-    visit_id: str | None
-    user_id: str | None
-    event_time: str | None
-    page: str | None
-    browser: str | None
+    # Of a visit: its fields. Of any other event: `key`, `event_time`, `problem`, which the decoder reports of a bad record, and
+    # the `event` itself. None where it cannot be read from a bad record, or, for the problem, where there is none or it varies.
+    facts: Mapping[str, Any]
 
 
 def read_ledger(path: Path) -> Iterator[LedgerEntry]:
@@ -47,7 +44,8 @@ def read_ledger(path: Path) -> Iterator[LedgerEntry]:
     with path.open(encoding="utf-8", newline="\n") as lines:
         for line in lines:
             if line.endswith("\n"):
-                yield LedgerEntry(**json.loads(line))
+                facts = json.loads(line)
+                yield LedgerEntry(**{name: facts.pop(name) for name in _COORDINATES}, facts=facts)
 
 
 class Ledger:
@@ -65,15 +63,10 @@ class Ledger:
             raise self._failed(error) from error
 
     def add(self, topic: str, partition: int, offset: int, timestamp: int, made: Made) -> None:
-        _, _, kind, _, event_id, visit_id, user_id, event_time, page, browser = made
-        # Topic names and our fields need no JSON escapes. An encoder would take three times as long.
+        # Topic names need no JSON escapes. An encoder would take three times as long.
         coordinates = f'{{"topic":"{topic}","partition":{partition},"offset":{offset},"timestamp":{timestamp}'
-        self._lines.append(
-            f'{coordinates},"kind":"{kind}","event_id":"{event_id}","visit_id":"{visit_id}","user_id":"{user_id}",'
-            f'"event_time":"{event_time}","page":"{page}","browser":"{browser}"}}\n'
-            if kind != "bad"
-            else f'{coordinates},"kind":"bad",{_json_fields(made)}}}\n'
-        )
+        facts = made.value[1:-1].decode() if made.facts is None else made.facts
+        self._lines.append(f'{coordinates},"kind":"{made.kind}",{facts}}}\n')
 
     def flush(self) -> None:
         if not self._lines:
@@ -105,12 +98,6 @@ class Ledger:
         return LEDGER_NOT_WRITABLE(path=str(self.path), reason=error.strerror or str(error))
 
 
-def _json_fields(made: Made) -> str:
-    fields = made._asdict()
-    names = ("event_id", "visit_id", "user_id", "event_time", "page", "browser")
-    return ",".join(f'"{name}":{json.dumps(fields[name])}' for name in names)
-
-
 def _write_all(file: int, text: bytes) -> None:
     left = memoryview(text)
     while left:
@@ -124,9 +111,12 @@ def _cut_half_line(path: Path) -> int:
         if size and not file.read(len(_LINE_START)).startswith(_LINE_START):
             # Some other file of the user's: it is not changed.
             raise LEDGER_FOREIGN_FILE(path=str(path))
-        start = max(0, size - _TAIL_BYTES)
-        file.seek(start)
-        whole = start + file.read().rfind(b"\n") + 1
+        start, newline = size, -1
+        while start and newline < 0:
+            start = max(0, start - _TAIL_BYTES)
+            file.seek(start)
+            newline = file.read(_TAIL_BYTES).rfind(b"\n")
+        whole = start + newline + 1
     if whole < size:
         os.truncate(path, whole)
     return whole

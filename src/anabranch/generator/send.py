@@ -9,7 +9,7 @@ from typing import Any
 from anabranch.generator.ledger import Ledger
 from anabranch.generator.pace import Pace
 from anabranch.generator.sender import Sender, SendProgress, Sent
-from anabranch.generator.visits import Made
+from anabranch.generator.timeline import Made
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.records import open_producer
 

@@ -1,6 +1,6 @@
 """One run of sending: bursts of records as the pace allows, with a check of the acknowledgements between them.
 
-It knows nothing about visits: a record has a key, a value, a kind and a position on the event clock.
+It knows nothing about events: a record has a key, a value, a kind and a position on the event clock.
 Of Kafka it uses only the methods in `Outbox`, so its tests need no broker.
 """
 
@@ -22,7 +22,7 @@ from anabranch.errors import Failed
 from anabranch.generator.ledger import Ledger
 from anabranch.generator.pace import Pace
 from anabranch.generator.recipe import RecordKind
-from anabranch.generator.visits import Made
+from anabranch.generator.timeline import Made
 from anabranch.kafka.admin import error_text
 from anabranch.kafka.messages import RECORDS_NOT_ACKNOWLEDGED
 from anabranch.kafka.records import PARTITION_BY_KEY
