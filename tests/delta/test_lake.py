@@ -13,6 +13,8 @@ from deltalake import DeltaTable, write_deltalake
 
 from anabranch.delta.lake import inspect_lake, problem_counts, read_problems, records_within
 from anabranch.errors import Failed
+from anabranch.project.lake import lake_state
+from anabranch.project.project import open_project
 
 TOPIC = 'it\'s "visits"'
 START, END = datetime(2025, 9, 4, 7, 0, tzinfo=UTC), datetime(2025, 9, 4, 7, 10, tzinfo=UTC)
@@ -91,5 +93,5 @@ def test_a_lake_whose_log_is_garbage_is_reported(lake: Path) -> None:
 
 def test_a_lake_that_was_never_written_is_reported_with_the_pipeline_that_writes_it(tmp_path: Path) -> None:
     with pytest.raises(Failed) as failed:
-        inspect_lake(tmp_path / "nowhere")
-    assert (failed.value.code, failed.value.reason.params["pipeline"]) == ("no-lake", "visits-lake")
+        lake_state(open_project(tmp_path), "visits")
+    assert (failed.value.code, failed.value.remedies) == ("no-lake", ("anabranch run visits-lake --until-caught-up",))

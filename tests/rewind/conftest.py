@@ -26,7 +26,7 @@ Make = Callable[[], "MadeLake"]
 def make(
     tmp_path_factory: pytest.TempPathFactory, spark: SparkSession, kafka: dict[str, str], topics: KafkaAdmin
 ) -> Iterator[Make]:
-    from anabranch.pipeline.definition import Table
+    from anabranch.pipeline.sinks import Table
     from tests.support.lakes import A_BATCH, VISITS, MadeLake, offsets, send
     from tests.support.streams import stream
 
@@ -37,7 +37,7 @@ def make(
         sources.append(source)
         topics.create(source, 2)
         address = f'[kafka]\nbootstrap_servers = "{kafka["bootstrap.servers"]}"\n'
-        toml = f'{address}[pipelines.visits-lake]\ntable = "lake"\ntopics = {{ source = "{source}" }}\n'
+        toml = f'{address}[pipeline.visits-lake]\ntable = "lake"\ntopics = {{ source = "{source}" }}\n'
         (directory / "anabranch.toml").write_text(toml, encoding="utf-8")
         one = stream(directory, spark, kafka, "visits-lake", Table("lake"))
         send(one, VISITS)

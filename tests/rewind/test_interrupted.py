@@ -10,7 +10,7 @@ import pytest
 from anabranch.checkpoint.layout import FENCE
 from anabranch.operations.change import JOURNAL
 from anabranch.operations.fence import under_way
-from anabranch.pipeline.catalog import PIPELINES
+from anabranch.pipeline.builtin.catalog import BUILTIN
 from anabranch.pipeline.definition import find_pipeline
 from anabranch.project.project import open_project
 from anabranch.rewind.apply import REWIND
@@ -64,7 +64,7 @@ def test_an_interrupted_rewind_is_rolled_back(after: int, desk: Desk, interrupte
 def test_a_checkpoint_behind_a_fence_is_neither_read_nor_recomputed(pipeline: str, desk: Desk) -> None:
     project = open_project(desk.project)
     fenced = {"offsets/9": f"{FENCE}\n", JOURNAL: json.dumps({"change": {"operation": "op"}})}
-    write_tree(draw() | fenced, project.checkpoint(project.pipeline(find_pipeline(PIPELINES, pipeline))).path)
+    write_tree(draw() | fenced, project.checkpoint(project.pipeline(find_pipeline(BUILTIN.pipelines, pipeline))).path)
     window = ("--from", "2025-09-11T15:00", "--to", "2025-09-11T15:10", "--dry-run")
     for command in (["reprocess", "visits-counter", *window], ["checkpoint", pipeline, "--state"]):
         code, said = desk(*command)
@@ -136,7 +136,7 @@ def test_a_checkpoint_without_its_commits_is_refused_before_anything_moves(desk:
 
 def test_a_fence_without_a_journal_is_named_and_no_operation_is_invented(desk: Desk) -> None:
     project = open_project(desk.project)
-    counter = project.pipeline(find_pipeline(PIPELINES, "visits-counter"))
+    counter = project.pipeline(find_pipeline(BUILTIN.pipelines, "visits-counter"))
     write_tree(draw() | {"offsets/9": f"{FENCE}\n"}, project.checkpoint(counter).path)
     code, said = desk("checkpoint", "visits-counter", "--state")
     assert (code, "[fence-without-journal]" in said, "resume an operation" in said) == (3, True, False)

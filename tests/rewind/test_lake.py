@@ -14,9 +14,10 @@ from pyspark.sql import SparkSession
 
 from anabranch.checkpoint.reader import read_checkpoint
 from anabranch.cli.main import run_command
+from anabranch.delta.table import query
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.operations.log import new_operation_id
-from anabranch.pipeline.definition import Table
+from anabranch.pipeline.sinks import Table
 from anabranch.reprocess.apply import REPROCESS
 from anabranch.reprocess.plan import Range, ReprocessPlan
 from anabranch.reprocess.staleness import InputSnapshot
@@ -144,29 +145,42 @@ def test_a_table_that_cannot_be_taken_back_is_refused_before_anything_moves(
     assert tree_of(lake) == tree
 
 
-def test_a_table_whose_rows_do_not_tell_their_records_is_refused_and_the_checkpoint_alone_goes_on(
+def test_a_table_whose_rows_do_not_tell_their_records_is_rewound_by_its_versions_unless_another_writes_to_it(
     lake: Stream, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = lake.directory / "anabranch.toml"
-    source = f'[pipelines.visits-log]\ntopics = {{ source = "{lake.pipeline.source_topic}" }}\n'
+    source = f'[pipeline.visits-log]\ntopics = {{ source = "{lake.pipeline.topic.name}" }}\n'
     config.write_text(config.read_text(encoding="utf-8") + source, encoding="utf-8")
     log = stream(lake.directory, lake.spark, lake.kafka, "visits-log", Table("log"))
     log.run(2 * A_BATCH)
+    before = _visits(log)
+    assert log.anabranch("rewind", "--to-batch", "1", "--yes") == 0
+    assert 0 < len(_visits(log)) < len(before)
+    log.run(2 * A_BATCH)
+    assert _visits(log) == before
+
+    capsys.readouterr()
+    table = DeltaTable(log.sink)
+    write_deltalake(table, query(table, "SELECT * FROM held LIMIT 1"), mode="append")
     tree = tree_of(log)
-    assert log.anabranch("rewind", "--to-batch", "1", "--yes") == 3
+    assert log.anabranch("rewind", "--to-batch", "0", "--yes") == 3
     said = capsys.readouterr().err
     assert "refused[table-not-rewindable]" in said
+    assert "is not of this query" in said
     assert "anabranch run visits-log --to table:ANOTHER" in said
     assert tree_of(log) == tree
     assert log.anabranch("rewind", "--to-batch", "1", "--checkpoint-only", "--yes") == 0
     assert "A Delta table skips every batch id that it has seen" in capsys.readouterr().out
-    assert batches(log) == [0, 1]
+
+
+def _visits(log: Stream) -> list[str]:
+    return sorted(str(row) for row in query(DeltaTable(log.sink), "SELECT * FROM held").to_pylist())
 
 
 def test_what_kafka_has_lost_is_refused_with_the_earliest_batch_and_what_the_lake_has(
     alone: Stream, kafka: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tree, topic = tree_of(alone), alone.pipeline.source_topic
+    tree, topic = tree_of(alone), alone.pipeline.topic.name
     lost = [TopicPartition(topic, 0, 12)]
     # Kept: a client that is let go of takes its answers with it.
     admin = AdminClient(dict(kafka))
@@ -200,7 +214,7 @@ def test_the_plan_says_what_else_has_seen_those_rows_and_what_is_not_as_it_was(
 
 
 def test_a_topic_that_was_recreated_is_refused(alone: Stream, topics: KafkaAdmin, capsys: pytest.CaptureFixture[str]) -> None:
-    topic = alone.pipeline.source_topic
+    topic = alone.pipeline.topic.name
     check_start(alone.project, alone.pipeline, topics, "earliest")
     topics.delete(topic)
     topics.create(topic, 2)

@@ -47,7 +47,7 @@ RecordCounts = tuple[str, dict[int, tuple[int, int]]]
 def open_lake(path: Path, version: int | None = None) -> DeltaTable:
     table = open_table(path, version)
     if table is None:
-        raise messages.NO_LAKE(path=str(path), pipeline="visits-lake")
+        raise messages.NO_LAKE(path=str(path), ways=[])
     return table
 
 

@@ -28,7 +28,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 
 from anabranch.delta import messages
 from anabranch.delta.engine_errors import file_in, in_one_line, system_error
-from anabranch.delta.written_rows import COORDINATES, WrittenRows
+from anabranch.delta.written_rows import COORDINATES, Written, WrittenRows
 from anabranch.errors import PERMISSION_DENIED, Failed, Reason
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ def _raise_system_error(error: str, path: str) -> None:
         raise OSError(number, os.strerror(number), file) from None
 
 
-def _check_writable(path: str | Path) -> None:
+def check_writable(path: str | Path) -> None:
     """Before a change: where it may not write, deltalake prints a backtrace of Rust."""
     for directory in (Path(path), Path(path) / "_delta_log"):
         if directory.exists() and not os.access(directory, os.W_OK | os.X_OK):
@@ -93,7 +93,7 @@ def _check_writable(path: str | Path) -> None:
 
 def retry_on_conflict(path: str | Path, change: Callable[[], T]) -> T:
     """Of two that change a table at once one fails, as it must. It opens the table again, and decides again."""
-    _check_writable(path)
+    check_writable(path)
     for attempt in range(_ATTEMPTS):
         try:
             with readable(path):
@@ -132,8 +132,8 @@ def inspect_table(path: str, query_id: str, ranges: Ranges) -> TableState | None
     table = open_table(path)
     if table is None:
         return None
-    _check_writable(path)
-    why_not = tuple(_why_not(table))
+    check_writable(path)
+    why_not = tuple(check_changeable(table))
     found = _select(table, '"topic", "partition", "offset"', ranges) if not why_not else None
     return TableState(
         version=table.version(),
@@ -144,10 +144,8 @@ def inspect_table(path: str, query_id: str, ranges: Ranges) -> TableState | None
     )
 
 
-def _why_not(table: DeltaTable) -> Iterator[Reason]:
-    missing = [name for name in COORDINATES if name not in {field.name for field in table.schema().fields}]
-    if missing:
-        yield messages.NO_COORDINATES(columns=", ".join(missing))
+def check_changeable(table: DeltaTable) -> Iterator[Reason]:
+    """Why rows cannot be deleted from it."""
     settings = table.metadata().configuration
     for name in _NOT_WRITABLE:
         if str(settings.get(name, "")).lower() == "true":
@@ -155,10 +153,10 @@ def _why_not(table: DeltaTable) -> Iterator[Reason]:
 
 
 def newest_batch(path: str, query_id: str) -> int | None:
-    return _open(path).transaction_version(query_id)
+    return open_existing(path).transaction_version(query_id)
 
 
-def _open(path: str, version: int | None = None, unreadable: Failed | None = None) -> DeltaTable:
+def open_existing(path: str, version: int | None = None, unreadable: Failed | None = None) -> DeltaTable:
     table = open_table(path, version, unreadable)
     if table is None:
         raise messages.TABLE_GONE(path=path)
@@ -179,74 +177,97 @@ def restore_rows(rows: WrittenRows) -> None:
 
 
 def _delete(rows: WrittenRows) -> None:
-    table = _open(rows.table)
-    if _step(rows) == "out":
+    table = open_existing(rows.table)
+    if step_of(rows) == "out":
         return
-    properties = _properties(rows, rows.set_back_to, "out")
+    properties = commit_properties(rows, rows.set_back_to, "out")
     deleted = table.delete(_predicate(rows.ranges), commit_properties=properties)
     if deleted["num_deleted_rows"] == 0:
         # A delete of nothing makes no commit, and so sets no transaction.
-        _set_transaction(_open(rows.table), properties)
+        set_transaction(open_existing(rows.table), properties)
 
 
 def _restore(rows: WrittenRows) -> None:
-    table = _open(rows.table)
-    if _step(rows) == "in":
+    table = open_existing(rows.table)
+    if step_of(rows) == "in":
         return
     removed = _removed(rows)
-    properties = _properties(rows, rows.newest, "in")
+    properties = commit_properties(rows, rows.newest, "in")
     if removed.num_rows == 0:
-        _set_transaction(table, properties)
+        set_transaction(table, properties)
         return
     write_deltalake(table, removed, mode="append", commit_properties=properties)
 
 
-def _step(rows: WrittenRows) -> Step:
-    mark = _last_mark(rows)
+def step_of(rows: Written) -> Step:
+    mark = last_mark(rows)
     return "out" if mark is not None and mark[_STEP] == "out" else "in"
 
 
-def _last_mark(rows: WrittenRows) -> dict[str, Any] | None:
+def last_mark(rows: Written) -> dict[str, Any] | None:
     """The newest commit of this rewind, with its version; all are younger than the plan.
 
     By the log's own files: deltalake's history lists commits that came since the table was opened, and numbers them as if there
     were none.
     """
-    for version in range(_open(rows.table).version(), rows.version, -1):
-        commit = _read_commit(rows.table, version)
+    for version in range(open_existing(rows.table).version(), rows.version, -1):
+        commit = read_commit(rows.table, version).info
         if commit.get(_REWIND) == rows.rewind:
             return {**commit, "version": version}
     return None
 
 
-def _read_commit(path: str, version: int) -> dict[str, Any]:
-    """What the commit says of itself; empty where the log no longer has it."""
+@dataclass(frozen=True)
+class Commit:
+    """An entry of the table's log. Empty where the log no longer has it."""
+
+    actions: tuple[tuple[str, dict[str, Any]], ...]
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What it says of itself."""
+        return next((action for kind, action in self.actions if kind == "commitInfo"), {})
+
+    def transaction(self, query_id: str) -> int | None:
+        """The batch of this query that it is."""
+        found = (action for kind, action in self.actions if kind == "txn" and action["appId"] == query_id)
+        return next((int(action["version"]) for action in found), None)
+
+    @property
+    def changes_table(self) -> bool:
+        """Not where it only writes the same rows into other files, or says that it has."""
+        return any(
+            kind in ("metaData", "protocol") or (kind in ("add", "remove") and action.get("dataChange", True))
+            for kind, action in self.actions
+        )
+
+
+def read_commit(path: str, version: int) -> Commit:
     try:
         lines = (Path(path) / "_delta_log" / f"{version:020}.json").read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
-        return {}
-    found: dict[str, Any] = next((entry["commitInfo"] for entry in map(json.loads, lines) if "commitInfo" in entry), {})
-    return found
+        return Commit(())
+    return Commit(tuple(next(iter(json.loads(line).items())) for line in lines))
 
 
 def _removed(rows: WrittenRows) -> pa.Table:
     """What was deleted: the rows of the version before."""
     vacuumed = messages.ROWS_VACUUMED(operation=rows.rewind, path=rows.table)
-    mark = _last_mark(rows)
+    mark = last_mark(rows)
     if mark is None:
         raise vacuumed
-    before = _open(rows.table, int(mark["version"]) - 1, vacuumed)
+    before = open_existing(rows.table, int(mark["version"]) - 1, vacuumed)
     return _select(before, "*", rows.ranges, vacuumed)
 
 
-def _properties(rows: WrittenRows, transaction: int, step: Step) -> CommitProperties:
+def commit_properties(rows: Written, transaction: int, step: Step) -> CommitProperties:
     return CommitProperties(
         custom_metadata={_REWIND: rows.rewind, _STEP: step},
         app_transactions=[Transaction(rows.query_id, transaction)],
     )
 
 
-def _set_transaction(table: DeltaTable, properties: CommitProperties) -> None:
+def set_transaction(table: DeltaTable, properties: CommitProperties) -> None:
     table.create_write_transaction([], "append", table.schema(), commit_properties=properties)
 
 

@@ -1,4 +1,4 @@
-"""The rows of a Delta table that batches wrote, as a value: by their offsets, with the transaction that Delta knows them by."""
+"""What batches wrote to a Delta table, as a value: rows by their offsets, or versions; and the transaction that Delta knows."""
 
 from __future__ import annotations
 
@@ -24,3 +24,22 @@ class WrittenRows:
     # (docs/internals/hazards.md, G).
     newest: int
     set_back_to: int
+
+
+@dataclass(frozen=True)
+class WrittenVersions:
+    """Of a table whose rows do not say which records they are from: the versions behind the one that is kept."""
+
+    table: str
+    # As above.
+    rewind: str
+    query_id: str
+    # The last version before those that the batches wrote; -1: their first one has created the table.
+    kept: int
+    count: int
+    version: int
+    newest: int
+    set_back_to: int
+
+
+Written = WrittenRows | WrittenVersions

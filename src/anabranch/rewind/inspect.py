@@ -12,8 +12,10 @@ from anabranch.errors import PERMISSION_DENIED, Failed, Reason
 from anabranch.operations.change import SinkChange
 from anabranch.operations.fence import not_finished, under_way
 from anabranch.operations.log import new_operation_id
-from anabranch.pipeline.definition import Table
-from anabranch.project.project import CheckpointRef, Project, admin_of
+from anabranch.pipeline.definition import Pipeline
+from anabranch.project.kafka import admin_of
+from anabranch.project.lake import path_of
+from anabranch.project.project import CheckpointRef, Project
 from anabranch.rewind import messages
 from anabranch.rewind.plan import Mode, RewindPlan, check_restartable, plan_rewind
 from anabranch.rewind.target import Target, batch_for
@@ -68,8 +70,8 @@ def _plan_ours(project: Project, ref: CheckpointRef, checkpoint: Checkpoint, req
     assert pipeline is not None
     facts = inspect_start(project, pipeline, ref.location, admin)
     check_same_source(facts)
-    retained: RetainedOffsets = {pipeline.source_topic: facts.retained or {}}
-    in_lake = list(_in_the_lake(project, checkpoint, batch, retained))
+    retained: RetainedOffsets = facts.retained or {}
+    in_lake = list(_in_the_lake(project, pipeline, checkpoint, batch, retained))
     verdict = check_restartable(checkpoint, batch, request.mode, retained, in_lake)
     sink = _plan_sink(facts, request, RewoundBatches(pipeline, checkpoint, batch, operation, admin))
     notes = [*_kafka_notes(retained), *_notes(project, facts, checkpoint, batch), *verdict.notes]
@@ -95,16 +97,21 @@ def _plan_sink(facts: StartFacts, request: RewindRequest, rewound: RewoundBatche
     return policy.plan_rewind(rewound)
 
 
-def _in_the_lake(project: Project, checkpoint: Checkpoint, batch: int, retained: RetainedOffsets) -> Iterator[Reason]:
+def _in_the_lake(
+    project: Project, pipeline: Pipeline, checkpoint: Checkpoint, batch: int, retained: RetainedOffsets
+) -> Iterator[Reason]:
     """Where Kafka no longer has what the batch needs: whether the lake still has it."""
     start = checkpoint.start_of(batch)
     if not list(not_retained(start, retained)):
         return
     from anabranch.delta.lake import inspect_lake
 
+    filling = project.lake_for(pipeline)
     try:
-        lake = inspect_lake(project.lake).offsets
+        lake = inspect_lake(path_of(filling)).offsets if filling is not None else None
     except Failed:
+        lake = None
+    if lake is None:
         yield messages.NO_LAKE_HAS_THEM()
         return
     for topic, partitions in start.items():
@@ -134,7 +141,7 @@ def _notes(project: Project, facts: StartFacts, checkpoint: Checkpoint, batch: i
         if before.codes and first > batch:
             yield messages.OTHER_CODE()
     entry = checkpoint.offset_entry(batch)
-    if pipeline.sink == Table(str(project.lake)) and entry is not None:
+    if pipeline.takes_problems and project.is_own_sink(pipeline) and entry is not None:
         for operation in project.operations.all():
             if operation.kind == "reprocess" and operation.begun_ms >= entry.timestamp_ms:
                 yield messages.READ_BY_REPROCESS(operation=operation.id)

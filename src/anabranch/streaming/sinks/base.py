@@ -7,18 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from anabranch.checkpoint.checkpoint import Checkpoint
+from anabranch.checkpoint.layout import KafkaOffsets
 from anabranch.errors import Reason, Refused
 from anabranch.operations.change import SinkChange
-from anabranch.pipeline.definition import Out, Pipeline, Sink
+from anabranch.pipeline.definition import Pipeline
+from anabranch.pipeline.sinks import Out, Sink
 from anabranch.storage.messages import FORMAT_NEWER
 from anabranch.streaming import messages
-from anabranch.streaming.batch_gate import BatchGate
 from anabranch.streaming.startable import StartFacts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.streaming.query import StreamingQuery
-    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from anabranch.kafka.admin import KafkaAdmin
 
@@ -38,8 +37,8 @@ class QueryRun:
     # Properties of Java's Kafka client. Not in a repr: they may hold passwords.
     kafka: Mapping[str, str] = field(repr=False)
     zone: str
-    # Where a first start begins to read, as Spark takes it: earliest, latest, or JSON of offsets.
-    start: str
+    # Where a first start begins to read each topic, as Spark takes it: earliest, latest, or JSON of offsets.
+    starts: tuple[str, ...]
     until_caught_up: bool
 
 
@@ -62,16 +61,16 @@ class SinkPolicy:
     def prepare(self, pipeline: Pipeline, kafka: KafkaAdmin) -> Reason | None:
         """Creates what the sink writes to before the first batch; what was created, if anything."""
 
-    def why_not_start(self, facts: StartFacts, begins: Mapping[int, int] | None) -> Iterator[Refused]:
+    def why_not_start(self, facts: StartFacts, begins: KafkaOffsets | None) -> Iterator[Refused]:
         """What at the sink does not fit the checkpoint. `begins`: where a first start would read from; None: not known."""
         del facts, begins
         yield from ()
 
-    def held_until(self, pipeline: Pipeline) -> Mapping[int, int]:
-        """Partition -> the offset behind the last record of the source that the sink holds."""
+    def held_until(self, pipeline: Pipeline) -> KafkaOffsets:
+        """The offsets behind the last records of the sources that the sink holds."""
         raise messages.NO_SINK_TO_CONTINUE(pipeline=pipeline.name, sink=pipeline.sink.describe())
 
-    def check_continued(self, facts: StartFacts, kafka: KafkaAdmin, begins: Mapping[int, int] | None) -> list[Reason]:
+    def check_continued(self, facts: StartFacts, kafka: KafkaAdmin, begins: KafkaOffsets | None) -> list[Reason]:
         """Refuses to continue behind records that are not those of the topic; says what is never read then."""
         del facts, kafka, begins
         return []
@@ -83,10 +82,6 @@ class SinkPolicy:
 
     def batch_writer(self, run: QueryRun, out: Out) -> BatchWriter:
         raise NotImplementedError
-
-    def start(self, writer: DataStreamWriter, run: QueryRun, out: Out, gate: BatchGate) -> StreamingQuery:
-        write = self.batch_writer(run, out)
-        return writer.foreachBatch(gate.guard(_per_batch(run.pipeline, write) if run.pipeline.per_batch else write)).start()
 
     def plan_rewind(self, rewound: RewoundBatches) -> SinkChange:
         """What a rewind does at the sink. Refuses where it cannot be made right."""
@@ -109,13 +104,6 @@ class SinkPolicy:
 
 def leave(kind: str, effect: Reason) -> SinkChange:
     return SinkChange(kind, "leave", effect, messages.SINK_WAS_LEFT(), {})
-
-
-def _per_batch(pipeline: Pipeline, write: BatchWriter) -> BatchWriter:
-    """The transformation inside the sink: each batch by itself, nothing kept from one to the next."""
-    from anabranch.streaming.transforms import transformed
-
-    return lambda batch, batch_id: write(transformed(batch, pipeline), batch_id)
 
 
 POLICIES: dict[str, SinkPolicy] = {}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from anabranch.operations.change import SinkChange
-from anabranch.pipeline.definition import Out
+from anabranch.pipeline.sinks import Console, Out
 from anabranch.streaming import messages
 from anabranch.streaming.console_table import draw
 from anabranch.streaming.sinks.base import BatchWriter, QueryRun, RewoundBatches, SinkPolicy, leave, register
@@ -24,7 +24,8 @@ class ConsolePolicy(SinkPolicy):
     kind = "console"
 
     def batch_writer(self, run: QueryRun, out: Out) -> BatchWriter:
-        print_batch = run.pipeline.print_batch
+        sink = run.pipeline.sink
+        print_batch = sink.print_batch if isinstance(sink, Console) else None
         if print_batch is not None:
             return lambda batch, _batch_id: print_batch(batch, out)
         return console_tables(out)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from anabranch.errors import Reason
 from anabranch.operations.change import SinkChange
-from anabranch.pipeline.definition import Out, Pipeline, Topic
+from anabranch.pipeline.definition import Pipeline
+from anabranch.pipeline.sinks import Out, Results
 from anabranch.streaming import messages
 from anabranch.streaming.result_headers import emitted_and_corrected, stream_headers
 from anabranch.streaming.sinks.base import BatchWriter, QueryRun, RewoundBatches, SinkPolicy, leave, register
@@ -24,12 +25,12 @@ class TopicPolicy(SinkPolicy):
     kind = "topic"
 
     def prepare(self, pipeline: Pipeline, kafka: KafkaAdmin) -> Reason | None:
-        """With as many partitions as the topic that the pipeline reads."""
+        """With as many partitions as the topic that the pipeline reads; the first of several."""
         topic = _name(pipeline)
         existing = {found.name: found.partitions for found in kafka.all()}
         if topic in existing:
             return None
-        partitions = existing[pipeline.source_topic]
+        partitions = existing[pipeline.topic.name]
         kafka.create(topic, partitions)
         return messages.TOPIC_CREATED(pipeline=pipeline.name, topic=topic, partitions=partitions)
 
@@ -73,7 +74,7 @@ def _counts(rewound: RewoundBatches, topic: str) -> list[Reason]:
 
 
 def _name(pipeline: Pipeline) -> str:
-    assert isinstance(pipeline.sink, Topic)
+    assert isinstance(pipeline.sink, Results)
     return pipeline.sink.name
 
 
