@@ -22,7 +22,7 @@ def project(kafka: dict[str, str], topics: KafkaAdmin, tmp_path_factory: pytest.
     project, source = Project(tmp_path_factory.mktemp("death")), "visits-of-a-dying-jvm"
     topics.create(source, 1)
     names = ("visits-lake", "visits-counter")
-    pipelines = "".join(f'[pipelines.{name}]\ntopics = {{ source = "{source}" }}\n' for name in names)
+    pipelines = "".join(f'[pipeline.{name}]\ntopics = {{ source = "{source}" }}\n' for name in names)
     project.configure(f'[kafka]\nbootstrap_servers = "{kafka["bootstrap.servers"]}"\n{pipelines}')
     visits = [json.dumps({"visit_id": 1, "event_time": f"2025-09-04T{time}:00Z"}) for time in ("07:00", "07:01", "09:00")]
     project.ok("produce", source, text="\n".join(visits))

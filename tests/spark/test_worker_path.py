@@ -22,9 +22,7 @@ raise ImportError("planted")
 
 @pytest.mark.kafka
 def test_modules_that_are_planted_in_the_project_are_not_executed(project: Project, kafka: dict[str, str], topic: str) -> None:
-    pipelines = "".join(
-        f'[pipelines.{name}]\ntopics = {{ source = "{topic}" }}\n' for name in ("visits-log", "visits-sessions")
-    )
+    pipelines = "".join(f'[pipeline.{name}]\ntopics = {{ source = "{topic}" }}\n' for name in ("visits-log", "visits-sessions"))
     project.configure(f'[kafka]\nbootstrap_servers = "{kafka["bootstrap.servers"]}"\n{pipelines}')
     project.ok("generate", topic, "--seed", "1", "--count", "20")
     for name in PLANTED:

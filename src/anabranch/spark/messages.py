@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.errors import failure, misuse
+from anabranch.errors import failure, misuse, note, refusal
 
 _INSTALL_JAVA = (
     "install Java 17 or newer (Debian, Ubuntu: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17)"
@@ -67,4 +67,48 @@ JVM_OUT_OF_MEMORY = failure(
 )
 JVM_ENDED = failure(
     "jvm-ended", "Spark's JVM (process {pid}) ended by itself, with exit code {exit_code}", "full log: {log}", "{then}"
+)
+
+# On a cluster.
+_OTHER_MASTER = "another address: --master, or master under [spark] in anabranch.toml; --master 'local[*]'   is this machine"
+MASTER_UNREACHABLE = failure("master-unreachable", "no Spark master answers at {master}: {why}", "start it", _OTHER_MASTER)
+MASTER_SILENT = failure(
+    "master-silent",
+    "{master} accepts connections and does not register this application: it is no Spark master, or of a much older version"
+    " than this Spark {version}",
+    "its web page names its version, its log what it did not understand",
+    _OTHER_MASTER,
+    "see our own log: {log}",
+)
+NO_EXECUTOR = note(
+    "no-executor",
+    "no executor yet: no worker has {memory} of memory and a core free for one (spark.executor.memory, spark.executor.cores,"
+    " spark.cores.max); Ctrl-C stops",
+)
+EXECUTOR_PYTHON_DIFFERS = failure(
+    "executor-python-differs",
+    "executors run Python {theirs}, this is Python {python}: Spark needs the same minor version",
+    'in anabranch.toml, under [spark]:  pyspark.python = "/path/on/the/workers/bin/python{python}"',
+)
+EXECUTOR_PYTHON_MISSING = failure(
+    "executor-python-missing",
+    "executors have no {path}, and need Python {python}",
+    'in anabranch.toml, under [spark]:  pyspark.python = "/path/on/the/workers/bin/python{python}"',
+)
+EXECUTORS_OTHER_SPARK = failure(
+    "executors-other-spark",
+    "the cluster runs another Spark than this one, which is {version}: they do not understand each other",
+    "use a cluster of Spark {version}; its master's web page names its version",
+    _OTHER_MASTER,
+)
+EXECUTORS_FAILED = failure("executors-failed", "executors cannot run a first task: {reason}", "see the log: {log}")
+PATH_NOT_SHARED = refusal(
+    "path-not-shared",
+    "executors on {hosts:, } do not see {directory} of this machine: checkpoint and tables must be on one path for all",
+    "move the project to a directory that driver and workers share under one path: mv PROJECT /shared/PROJECT",
+)
+PATH_NOT_WRITABLE = refusal(
+    "path-not-writable",
+    "executors on {hosts:, } see {directory} and cannot write to it",
+    "run workers and driver as the same user, or let that of the workers write: namei -l {directory}   shows who may",
 )

@@ -9,15 +9,19 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from anabranch.spark.class_archive import archive_options
 from anabranch.spark.jars import pyspark_home
 from anabranch.spark.java import find_java
 from anabranch.spark.jvm import Jvm, launch_jvm
-from anabranch.spark.messages import SPARK_NOT_STARTED
+from anabranch.spark.master import check_reachable, is_local, is_standalone
+from anabranch.spark.messages import MASTER_SILENT, SPARK_NOT_STARTED
+from anabranch.spark.package_zip import package_zip
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,11 +66,16 @@ SETTINGS = {
     "spark.redaction.regex": r"(?i)secret|password|token|jaas|access[.]?key|keystore",
 }
 
+# Spark finds an address that executors reach by itself.
+_LOCAL_ONLY = ("spark.driver.host", "spark.driver.bindAddress")
+_MASTER, _JARS, _PYTHON, _LOCAL_DIR = "spark.master", "spark.jars", "spark.pyspark.python", "spark.local.dir"
 # These settings are options of the JVM, so they apply when it is launched. 1 GB is Spark's own default.
 _DRIVER_MEMORY = ("spark.driver.memory", "1g")
 _DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 # Far longer than Spark takes to end: only one that hangs is killed.
 END_TIMEOUT_S = 30.0
+# A master registers an application in a second. Spark itself may wait 30 s more where a setting wants executors first.
+REGISTER_TIMEOUT_S = 45.0
 
 
 @dataclass(frozen=True)
@@ -114,35 +123,92 @@ def start_session(
     phase: Callable[[str], None] = lambda _name: None,
 ) -> Session:
     """`phase` is told what is being waited for."""
+    master = master_of(changes)
+    check_reachable(master)
     log_file.parent.mkdir(parents=True, exist_ok=True)
     scratch_dir.mkdir(parents=True, exist_ok=True)
     settings = {
         "spark.sql.session.timeZone": zone,
-        # Not in /tmp, which is shared with other projects and users.
-        "spark.local.dir": str(scratch_dir),
         "spark.sql.warehouse.dir": str(scratch_dir / "warehouse"),
+        **(_on_this_machine(scratch_dir) if is_local(master) else {}),
         **_effective_settings(changes),
     }
+    python_files: list[Path] = []
+    if not is_local(master):
+        settings[_JARS] = ",".join([*filter(None, [settings.get(_JARS)]), *map(str, jars)])
+        python_files.append(package_zip(scratch_dir))
     if not debug:
         # py4j reports each call that a dead JVM does not answer, with its trace: beside what Spark has logged, not to a person.
         logging.basicConfig(filename=log_file, encoding="utf-8")
         # They print each error with its Java stack trace, which is in the log file anyway.
         for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
             logging.getLogger(name).disabled = True
-    # Python workers must use this Python, whichever is first on the PATH.
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    environment = {"SPARK_HOME": str(pyspark_home()), "SPARK_LOCAL_IP": "127.0.0.1", **_python_path(os.environ)}
+    os.environ.update(_pythons(settings))
     java = find_java()
     options = [*archive_options(java, jars), *_java_options(settings, debug)]
     phase("launching its JVM")
-    jvm = launch_jvm(java, jars, options, environment, log_file)
-    phase("connecting to its JVM")
+    jvm = launch_jvm(java, jars, options, _environment(settings, scratch_dir), log_file)
+    phase(f"registering at {master}" if is_standalone(master) else "connecting to its JVM")
     try:
-        with jvm.blamed():
-            return Session(_connect(settings, log_file), jvm)
+        with _registered(jvm, master), jvm.blamed():
+            return Session(_connect(settings, log_file, python_files), jvm)
     except Exception:
         jvm.kill()
         raise
+
+
+def running_spark() -> SparkSession | None:
+    """The session of this process, whoever started it."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    return SparkSession.builder.getOrCreate() if SparkContext._active_spark_context is not None else None
+
+
+def session_beside(spark: SparkSession, changes: Mapping[str, str], zone: str) -> SparkSession:
+    """A session in the same JVM, with our settings of streams and of SQL, and those of a project."""
+    session = spark.newSession()
+    for name, value in {**_effective_settings(changes), "spark.sql.session.timeZone": zone}.items():
+        if name.startswith((f"{_STREAMING}.", _SHUFFLE_PARTITIONS, "spark.sql.session.")):
+            session.conf.set(name, value)
+    return session
+
+
+@contextmanager
+def _registered(jvm: Jvm, master: str) -> Iterator[None]:
+    """A master that does not understand us answers nothing; Spark would try for a minute and then fail in many words."""
+    if not is_standalone(master):
+        yield
+        return
+    started_s = monotonic()
+    try:
+        with jvm.killed_after(REGISTER_TIMEOUT_S):
+            yield
+    except Exception:
+        if monotonic() - started_s < REGISTER_TIMEOUT_S:
+            raise
+        raise MASTER_SILENT(master=master, version=version("pyspark"), log=str(jvm.log_file)) from None
+
+
+def _on_this_machine(scratch_dir: Path) -> dict[str, str]:
+    """Not in /tmp, which is shared with other projects and users. A cluster's executors have directories of their own."""
+    return {_LOCAL_DIR: str(scratch_dir)}
+
+
+def _pythons(settings: Mapping[str, str]) -> dict[str, str]:
+    """Python workers must use this Python, whichever is first on the PATH; a cluster may have it in another place."""
+    theirs = sys.executable if is_local(settings[_MASTER]) else settings.get(_PYTHON, sys.executable)
+    return {"PYSPARK_PYTHON": theirs, "PYSPARK_DRIVER_PYTHON": sys.executable}
+
+
+def _environment(settings: Mapping[str, str], scratch_dir: Path) -> dict[str, str]:
+    environment = {"SPARK_HOME": str(pyspark_home()), **_python_path(os.environ)}
+    if is_local(settings[_MASTER]):
+        environment["SPARK_LOCAL_IP"] = "127.0.0.1"
+    elif _LOCAL_DIR not in settings:
+        # The driver's own: unlike the setting, it does not reach the executors.
+        environment["SPARK_LOCAL_DIRS"] = str(scratch_dir)
+    return environment
 
 
 def _python_path(environment: Mapping[str, str]) -> dict[str, str]:
@@ -157,11 +223,26 @@ def shuffle_partitions(*changes: Mapping[str, str]) -> str:
     return _effective_settings(*changes)[_SHUFFLE_PARTITIONS]
 
 
+def are_partitions_chosen(*changes: Mapping[str, str]) -> bool:
+    """Whether their number fits: ours is for the cores of one machine."""
+    return is_local(master_of(*changes)) or _SHUFFLE_PARTITIONS in _named(*changes)
+
+
+def master_of(*changes: Mapping[str, str]) -> str:
+    return _effective_settings(*changes)[_MASTER]
+
+
 def _effective_settings(*changes: Mapping[str, str]) -> dict[str, str]:
-    merged = dict(SETTINGS)
-    for change in changes:
-        merged |= {name if name.startswith("spark.") else f"spark.{name}": value for name, value in change.items()}
+    merged = {**SETTINGS, **_named(*changes)}
+    if not is_local(merged[_MASTER]):
+        merged = {name: value for name, value in merged.items() if name not in _LOCAL_ONLY or name in _named(*changes)}
     return merged
+
+
+def _named(*changes: Mapping[str, str]) -> dict[str, str]:
+    """By their full names; a later change wins."""
+    named = [(name, value) for change in changes for name, value in change.items()]
+    return {name if name.startswith("spark.") else f"spark.{name}": value for name, value in named}
 
 
 def _java_options(settings: Mapping[str, str], debug: bool) -> list[str]:
@@ -178,7 +259,7 @@ def _java_options(settings: Mapping[str, str], debug: bool) -> list[str]:
     ]
 
 
-def _connect(settings: Mapping[str, str], log_file: Path) -> SparkSession:
+def _connect(settings: Mapping[str, str], log_file: Path, python_files: Sequence[Path]) -> SparkSession:
     from py4j.protocol import Py4JJavaError
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
@@ -188,10 +269,16 @@ def _connect(settings: Mapping[str, str], log_file: Path) -> SparkSession:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            context = SparkContext(conf=conf)
+            context = SparkContext(conf=conf, pyFiles=[str(path) for path in python_files])
         except Py4JJavaError as error:
             reason = str(error.java_exception.getMessage()).partition("\n")[0]
             raise SPARK_NOT_STARTED(reason=reason, log=str(log_file)) from None
+    # It would print a trace where a JVM is killed that has run Python tasks: their connection ends. In the log it is in place.
+    context._accumulatorServer.handle_error = _log_error  # type: ignore[method-assign, assignment]
     # No longer needed: a second session of this process launches its own JVM.
     del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
     return SparkSession(context)
+
+
+def _log_error(*_request: object) -> None:
+    logging.getLogger(__name__).warning("a connection of PySpark's accumulators ended", exc_info=True)
