@@ -17,40 +17,41 @@ INVALID = [
     ("broker.port", "true", "true is not a number"),
     ("broker.port", "-1", "0"),
     ("broker.port", "9094.5", "integer"),
-    ("pipelines.visits-log.max_offsets", "true", "true is not a number"),
-    ("pipelines.visits-log.max_offsets", "99999999999999999999", "9223372036854775807"),
-    ("pipelines.visits-log.trigger", "true", "not a duration"),
-    ("pipelines.visits-log.trigger", '"0.4ms"', "milliseconds"),
-    ("pipelines.visits-log.trigger", '""', "not a duration"),
-    ("pipelines.visits-counter.window", '"0s"', "longer than 0"),
-    ("pipelines.visits-counter.window", "0", "longer than 0"),
-    ("pipelines.visits-counter.window", '"-5m"', "not a duration"),
-    ("pipelines.visits-counter.window", '"40000d"', "100 years"),
-    ("pipelines.visits-counter.watermark", '"-1s"', "not a duration"),
-    ("pipelines.visits-lake.table", '""', "empty"),
-    ("pipelines.visits-lake.checkpoint", '" "', "empty"),
+    ("pipeline.visits-log.max_offsets", "true", "true is not a number"),
+    ("pipeline.visits-log.max_offsets", "99999999999999999999", "9223372036854775807"),
+    ("pipeline.visits-log.trigger", "true", "not a duration"),
+    ("pipeline.visits-log.trigger", '"0.4ms"', "milliseconds"),
+    ("pipeline.visits-log.trigger", '""', "not a duration"),
+    ("pipeline.visits-counter.window", '"0s"', "longer than 0"),
+    ("pipeline.visits-counter.window", "0", "longer than 0"),
+    ("pipeline.visits-counter.window", '"-5m"', "not a duration"),
+    ("pipeline.visits-counter.window", '"40000d"', "100 years"),
+    ("pipeline.visits-counter.watermark", '"-1s"', "not a duration"),
+    ("pipeline.visits-lake.table", '""', "empty"),
+    ("pipeline.visits-lake.checkpoint", '" "', "empty"),
     ("jars.ivy_settings", '""', "empty"),
     ("kafka.bootstrap_servers", '""', "HOST:PORT"),
     ("kafka.bootstrap_servers", '"host"', "HOST:PORT"),
     ("kafka.bootstrap_servers", '"a:1,b:99999"', "'b:99999'"),
     ("kafka.bootstrap_servers", "true", "string"),
-    ("pipelines.visits-log.topics.source", '""', "cannot be the name of a topic"),
-    ("pipelines.visits-log.topics.sink", '"a b"', "cannot be the name of a topic"),
+    ("pipeline.visits-log.topics.source", '""', "cannot be the name of a topic"),
+    ("pipeline.visits-log.topics.sink", '"a b"', "cannot be the name of a topic"),
     ("timezone", '""', "not a time zone"),
     ("timezone", '"../../etc/passwd"', "not a time zone"),
     ("spark.master", "[]", "must be a text"),
     ("kafka", "3", "[kafka]"),
-    ("pipelines", "3", "[pipelines]"),
-    ("pipelines", '"visits-log"', "[pipelines]"),
-    ("pipelines.visits-log", "3", "[pipelines.visits-log]"),
+    ("pipeline", "3", "[pipeline]"),
+    ("pipelines", "3", 'pipelines = ["..."]'),
+    ("pipelines", '"visits-log"', 'pipelines = ["..."]'),
+    ("pipeline.visits-log", "3", "[pipeline.visits-log]"),
 ]
 VALID = [
     # Legal in Spark: the next batch at once, and no patience with what is late.
-    ("pipelines.visits-log.trigger", '"0s"', "0.0"),
-    ("pipelines.visits-counter.watermark", '"0s"', "0.0"),
+    ("pipeline.visits-log.trigger", '"0s"', "0.0"),
+    ("pipeline.visits-counter.watermark", '"0s"', "0.0"),
     # As the environment writes it.
     ("broker.port", '"9094"', "9094"),
-    ("pipelines.visits-log.max_offsets", "9223372036854775807", "9223372036854775807"),
+    ("pipeline.visits-log.max_offsets", "9223372036854775807", "9223372036854775807"),
     ("kafka.bootstrap_servers", '"[::1]:9092, SASL_SSL://b-1.example:9093"', "[::1]:9092, SASL_SSL://b-1.example:9093"),
 ]
 
@@ -92,15 +93,15 @@ port = 1
 bootstrap_servers = "127.0.0.1:9092"
 properties = { sasl.username = "me", deep = [1] }
 bootstrap_servers = "twice:1"
-[pipelines.visits-log]
+[pipeline.visits-log]
 trigger = "5s"
 triger = "6s"
 max_offsets = [
   1,
 ]
-[pipelines.visit-log]
+[pipeline.visit-log]
 trigger = "5s"
-[pipelines.visits-counter]
+[pipeline.visits-counter]
 window = "5m
 watermark = "1m"
 checkpoint = """
@@ -124,8 +125,8 @@ checkpoint = """
         "timezone": "Europe/Paris",
         "kafka.bootstrap_servers": "127.0.0.1:9092",
         "kafka.properties.sasl.username": "me",
-        "pipelines.visits-log.trigger": "5.0",
-        "pipelines.visits-counter.watermark": "60.0",
+        "pipeline.visits-log.trigger": "5.0",
+        "pipeline.visits-counter.watermark": "60.0",
     }
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from anabranch.errors import Misused
+from anabranch.pipeline.builtin.catalog import BUILTIN
 from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
 from anabranch.pipeline.builtin.visits_windows import VISITS_WINDOWS
-from anabranch.pipeline.catalog import PIPELINES
-from anabranch.pipeline.definition import Topic
+from anabranch.pipeline.sinks import Results
 from anabranch.project.project import open_project
 from anabranch.project.settings import load_settings
 from anabranch.text.suggest import did_you_mean
@@ -43,23 +43,23 @@ def test_options_take_precedence_over_the_environment_and_that_over_the_file(
 ) -> None:
     _write(
         tmp_path,
-        'timezone = "Europe/Paris"\n[broker]\nport = 1\n[pipelines.visits-log]\ntrigger = "5s"\nmax_offsets = 3',
+        'timezone = "Europe/Paris"\n[broker]\nport = 1\n[pipeline.visits-log]\ntrigger = "5s"\nmax_offsets = 3',
     )
     monkeypatch.setenv("ANABRANCH_BROKER__PORT", "2")
-    monkeypatch.setenv("ANABRANCH_PIPELINES__VISITS_LOG__TRIGGER", "7s")
+    monkeypatch.setenv("ANABRANCH_PIPELINE__VISITS_LOG__TRIGGER", "7s")
     loaded = load_settings(tmp_path, {"timezone": "Asia/Tokyo"})
     values = {key: (value, origin) for key, value, origin in loaded.in_force()}
     assert values["timezone"] == ("Asia/Tokyo", "option")
     assert values["broker.port"] == ("2", "environment")
-    assert values["pipelines.visits-log.trigger"] == ("7.0", "environment")
-    assert values["pipelines.visits-log.max_offsets"] == ("3", "anabranch.toml")
+    assert values["pipeline.visits-log.trigger"] == ("7.0", "environment")
+    assert values["pipeline.visits-log.max_offsets"] == ("3", "anabranch.toml")
 
 
 def test_a_section_changes_its_pipeline_and_no_other(tmp_path: Path) -> None:
-    _write(tmp_path, '[pipelines.visits-counter]\nfuture_tolerance = "1d"\nwindow = "5m"\ntopics.sink = "counts"')
+    _write(tmp_path, '[pipeline.visits-counter]\nfuture_tolerance = "1d"\nwindow = "5m"\ntopics.sink = "counts"')
     project = open_project(tmp_path)
     changed = project.pipeline(VISITS_COUNTER)
-    assert (changed.future_tolerance_s, changed.window_s, changed.sink) == (86_400, 300, Topic("counts"))
+    assert (changed.future_tolerance_s, changed.window_s, changed.sink) == (86_400, 300, Results("counts"))
     assert project.pipeline(VISITS_WINDOWS) == VISITS_WINDOWS
 
 
@@ -78,8 +78,8 @@ def test_dotted_properties_may_be_written_with_or_without_quotes(tmp_path: Path)
     [
         ('timezon = "UTC"', "timezon", 1, "timezone"),
         ('[kafka]\nbootstrap_server = "x"', "kafka.bootstrap_server", 2, "bootstrap_servers"),
-        ('[pipelines.visits-log]\ntriger = "5s"', "pipelines.visits-log.triger", 2, "trigger"),
-        ('[pipelines.visit-log]\ntrigger = "5s"', "pipelines.visit-log", 1, "visits-log"),
+        ('[pipeline.visits-log]\ntriger = "5s"', "pipeline.visits-log.triger", 2, "trigger"),
+        ('[pipeline.visit-log]\ntrigger = "5s"', "pipeline.visit-log", 1, "visits-log"),
     ],
 )
 def test_an_unknown_setting_is_rejected_with_the_nearest_known_one(
@@ -95,11 +95,11 @@ def test_an_unknown_setting_is_rejected_with_the_nearest_known_one(
     [
         ('timezone = "Mars/Base"', "timezone", "'Mars/Base'"),
         ("[broker]\nport = 70000", "broker.port", "65535"),
-        ('[pipelines.visits-log]\ntrigger = "5"', "pipelines.visits-log.trigger", "'5'"),
-        ("[pipelines.visits-log]\nmax_offsets = 0", "pipelines.visits-log.max_offsets", "1"),
-        ('[pipelines.visits-counter]\nwatermark_jump = "0"', "pipelines.visits-counter.watermark_jump", "longer than 0"),
-        ('[pipelines.visits-log]\nskip = ["visits:0:24", "visits:0"]', "pipelines.visits-log.skip.1", "'visits:0'"),
-        ('[pipelines.visits-log]\nskip = ["visits:0:-1"]', "pipelines.visits-log.skip.0", "visits:0:24"),
+        ('[pipeline.visits-log]\ntrigger = "5"', "pipeline.visits-log.trigger", "'5'"),
+        ("[pipeline.visits-log]\nmax_offsets = 0", "pipeline.visits-log.max_offsets", "1"),
+        ('[pipeline.visits-counter]\nwatermark_jump = "0"', "pipeline.visits-counter.watermark_jump", "longer than 0"),
+        ('[pipeline.visits-log]\nskip = ["visits:0:24", "visits:0"]', "pipeline.visits-log.skip.1", "'visits:0'"),
+        ('[pipeline.visits-log]\nskip = ["visits:0:-1"]', "pipeline.visits-log.skip.0", "visits:0:24"),
     ],
 )
 def test_an_invalid_setting_is_rejected_with_the_reason(tmp_path: Path, toml: str, key: str, reason: str) -> None:
@@ -153,11 +153,11 @@ def test_secrets_are_in_force_and_never_shown(tmp_path: Path) -> None:
 
 
 def test_records_to_skip_are_of_the_topic_that_the_pipeline_reads(tmp_path: Path) -> None:
-    _write(tmp_path, '[pipelines.visits-counter]\nskip = ["visits:0:24", "visits:1:3"]\nwatermark_jump = "1d"')
+    _write(tmp_path, '[pipeline.visits-counter]\nskip = ["visits:0:24", "visits:1:3"]\nwatermark_jump = "1d"')
     changed = open_project(tmp_path).pipeline(VISITS_COUNTER)
     assert (changed.skip, changed.watermark_jump_s) == (("visits:0:24", "visits:1:3"), 86_400)
     assert open_project(tmp_path).pipeline(VISITS_WINDOWS).skip == ()
-    _write(tmp_path, '[pipelines.visits-counter]\nskip = ["visits:0:24"]\ntopics = { source = "others" }')
+    _write(tmp_path, '[pipeline.visits-counter]\nskip = ["visits:0:24"]\ntopics = { source = "others" }')
     with pytest.raises(Misused) as rejected:
         open_project(tmp_path).pipeline(VISITS_COUNTER)
     assert rejected.value.code == "skip-of-other-topic"
@@ -166,7 +166,7 @@ def test_records_to_skip_are_of_the_topic_that_the_pipeline_reads(tmp_path: Path
 # Each duration that a pipeline has no default of.
 NOT_SETTABLE = [
     (pipeline.name, setting, what)
-    for pipeline in PIPELINES
+    for pipeline in BUILTIN.pipelines
     for setting, what, default in (
         ("window", "window", pipeline.window_s),
         ("watermark", "watermark", pipeline.watermark_s),
@@ -181,11 +181,11 @@ def test_a_window_or_watermark_cannot_be_set_where_a_pipeline_has_none(
     make_project: Callable[[str], Project], name: str, setting: str, what: str
 ) -> None:
     project = make_project("project")
-    project.configure(f'[pipelines.{name}]\n{setting} = "5m"')
+    project.configure(f'[pipeline.{name}]\n{setting} = "5m"')
     rejected = project("pipelines", "--json")
     assert (rejected.returncode, "usage[window-not-settable]" in rejected.stderr) == (2, True), rejected.stderr
     error = json.loads(rejected.stdout)["error"]
-    assert error["params"] == {"pipeline": name, "what": what, "setting": f"pipelines.{name}.{setting}"}
+    assert error["params"] == {"pipeline": name, "what": what, "setting": f"pipeline.{name}.{setting}"}
 
 
 def test_a_window_and_a_watermark_can_be_set_where_a_pipeline_has_them(make_project: Callable[[str], Project]) -> None:
@@ -193,7 +193,7 @@ def test_a_window_and_a_watermark_can_be_set_where_a_pipeline_has_them(make_proj
     assert ("visits-sessions", "watermark", "watermark") not in NOT_SETTABLE
     project = make_project("project")
     project.configure(
-        '[pipelines.visits-counter]\nwindow = "5m"\nwatermark = "1m"\n[pipelines.visits-sessions]\nwatermark = "2m"'
+        '[pipeline.visits-counter]\nwindow = "5m"\nwatermark = "1m"\n[pipeline.visits-sessions]\nwatermark = "2m"'
     )
     found = {one["name"]: one for one in json.loads(project.ok("pipelines", "--json"))}
     assert (found["visits-counter"]["window_s"], found["visits-counter"]["watermark_s"]) == (300, 60)

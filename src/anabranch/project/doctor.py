@@ -19,7 +19,8 @@ import psutil
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka.embedded.broker import embedded_version, find_broker, refuse_taken
-from anabranch.project.project import Project, admin_of
+from anabranch.project.kafka import admin_of
+from anabranch.project.project import Project
 from anabranch.spark.class_archive import archive_path
 from anabranch.spark.jars import JarSet, cache_dir, ensure_jars, locked, missing
 from anabranch.spark.java import find_java

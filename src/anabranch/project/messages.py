@@ -7,6 +7,11 @@ from anabranch.errors import failure, misuse, note, refusal
 _SHOW_CONFIG = "anabranch config   shows what is in force, and all that is wrong"
 
 NOT_A_DIRECTORY = misuse("not-a-directory", "{path} is not a directory", "{remedy}")
+WOULD_OVERWRITE = misuse(
+    "would-overwrite",
+    "{directory} already has {files:, }: nothing was written",
+    "pass another directory, or move what is there away",
+)
 PACKAGE_MISSING = failure(
     "package-missing",
     "the Python package {package} is not installed in {environment}",
@@ -53,3 +58,54 @@ MIGRATION_BLOCKED = refusal(
     "this project was written by Anabranch 0.1.0 and cannot be migrated now: {name} runs ({holder})",
     "stop it with the version that runs it, then run the same command again",
 )
+
+# Files that declare pipelines.
+PIPELINES_FILE_MISSING = misuse(
+    "pipelines-file-missing",
+    "anabranch.toml names {file}, which is not there",
+    "correct pipelines = [...] in anabranch.toml",
+)
+PIPELINES_NOT_PYTHON = misuse(
+    "pipelines-not-python",
+    "anabranch.toml names {file}, which is not a .py file",
+    "correct pipelines = [...] in anabranch.toml: paths of Python files, and names of installed modules",
+)
+MODULE_NAME_TAKEN = misuse(
+    "module-name-taken",
+    "{file} cannot be imported as {name}: a module of this name is loaded already, or it is no name of a module",
+    "rename the file, and correct pipelines = [...] in anabranch.toml",
+)
+PIPELINES_SYNTAX = misuse("pipelines-syntax", "{file}:{line}: {reason}", "correct that line, then: anabranch check")
+PIPELINES_WRONG = misuse("pipelines-wrong", "{where}: {what}", "{ways}")
+PIPELINES_IMPORT = misuse(
+    "pipelines-import",
+    "{where}: there is no module {module!r}",
+    "install it for {python}, or put it beside the file that imports it",
+)
+PIPELINES_RAISED = misuse(
+    "pipelines-raised", "{where}: {kind}: {text}", "correct that line; anabranch check --debug shows the whole trace"
+)
+PIPELINES_NEED_SPARK = misuse(
+    "pipelines-need-spark",
+    "{where}: this needs a Spark session, and none is started before pipelines are declared",
+    "write the type of a UDF as a type, not as text: @F.udf(IntegerType())",
+    "or move it into the function of the pipeline, which is called when Spark runs",
+)
+SESSION_BLOCKED = misuse(
+    "session-blocked",
+    "{what} was called while pipelines are declared: Anabranch starts Spark, and a setting would hold for all pipelines",
+    "remove the call; settings of Spark belong into [spark] of anabranch.toml",
+)
+NO_PIPELINES = misuse(
+    "no-pipelines",
+    "no pipeline is declared in {files:, }",
+    "declare one: @ab.pipeline(topic, to=ab.console()) above a function of frames",
+)
+PIPELINES_NOT_READ = misuse(
+    "pipelines-not-read", "the pipelines of this project have not been read yet: {files:, }", "anabranch check"
+)
+SOURCES_CHANGED = note(
+    "sources-changed",
+    "{files:, } changed since Anabranch last read it: what is shown is the definition of then (anabranch check reads it again)",
+)
+SOURCES_GONE = note("sources-gone", "{files:, } is gone: what is shown is the definition that Anabranch last read")

@@ -17,7 +17,7 @@ from anabranch.checkpoint.baseline_file import BASELINE
 from anabranch.checkpoint.history import BatchRecord, append_batch, append_rewind, append_undo, record_from_1
 from anabranch.errors import AnabranchError, Reason
 from anabranch.kafka.embedded.broker import BROKER
-from anabranch.pipeline.catalog import PIPELINES
+from anabranch.pipeline.builtin.catalog import BUILTIN
 from anabranch.project import messages, old_plans
 from anabranch.project.project import PROJECT, Project, ProjectMark
 from anabranch.storage.files import CheckpointLocation, Format, make_directory, read_text, write_whole
@@ -28,7 +28,7 @@ ASIDE = "from-0.1.0"
 
 def migrate(project: Project) -> Reason | None:
     """None: there was nothing to migrate."""
-    locations = [location for pipeline in PIPELINES for location in project.checkpoints(pipeline)]
+    locations = [location for pipeline in BUILTIN.pipelines for location in project.checkpoints(pipeline)]
     for location in locations:
         _check_lease(location)
     moved = [*_checkpoint_files(project, locations), *_operation_files(project), *_broker_file(project)]

@@ -1,13 +1,12 @@
 """A project is a directory: `anabranch.toml`, and `.anabranch/` with everything that the commands keep there.
 
-It knows which pipeline, which checkpoint and which Kafka a command means: the Kafka in its settings, or its own embedded
-broker, which is found by itself. Kafka's client takes a tenth of a second to load, so that is done where Kafka is asked.
+It knows which pipeline and which checkpoint a command means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -17,14 +16,17 @@ from typing import TYPE_CHECKING, Any
 from anabranch.checkpoint.baseline_file import read_baseline
 from anabranch.checkpoint.messages import ONE_CHECKPOINT
 from anabranch.errors import Reason
-from anabranch.kafka.properties import PROBE, for_java, for_python
 from anabranch.operations.log import OperationLog
-from anabranch.pipeline.catalog import LAKE, PIPELINES
-from anabranch.pipeline.definition import Pipeline, Sink, Table, Topic, find_pipeline, find_pipelines
-from anabranch.pipeline.messages import WINDOW_NOT_SETTABLE
+from anabranch.pipeline.catalog import Catalog
+from anabranch.pipeline.definition import Pipeline, UnpackState, find_pipeline, find_pipelines
+from anabranch.pipeline.messages import SEVERAL_TOPICS, UNKNOWN_TOPIC, WINDOW_NOT_SETTABLE
+from anabranch.pipeline.sinks import Results, Sink, Table
+from anabranch.pipeline.topic import Topic
 from anabranch.project import messages
+from anabranch.project.catalog_file import KnownPipelines, RetiredPipelines, read_retired, write_manifest
 from anabranch.project.settings import LoadedSettings, PipelineSettings, Settings, load_settings
 from anabranch.storage.files import HOME, CheckpointLocation, Format
+from anabranch.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
     # A UI imports no adapter: it has these names from here.
@@ -47,6 +49,41 @@ PROJECT = Format("project", 1, ProjectMark)
 class Project:
     directory: Path
     loaded: LoadedSettings
+    known: KnownPipelines
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.known.catalog
+
+    @cached_property
+    def _retired(self) -> RetiredPipelines:
+        return read_retired(self.home, self.catalog)
+
+    @property
+    def pipelines(self) -> tuple[Pipeline, ...]:
+        """All that a command can be about: what is declared, and what is not any more and has a checkpoint."""
+        return (*self.catalog.pipelines, *self._retired.pipelines)
+
+    @property
+    def notes(self) -> tuple[Reason, ...]:
+        """Where what is known of pipelines is not what their files say now, or cannot be read."""
+        return (*self.known.notes, *self._retired.unreadable)
+
+    def find(self, names: Sequence[str], to: str | None = None) -> list[Pipeline]:
+        """Pipelines by name, each once, as the settings have them."""
+        return self._found(self.pipelines, names, to)
+
+    def find_declared(self, names: Sequence[str], to: str | None = None) -> list[Pipeline]:
+        """Those that can run."""
+        return self._found(self.catalog.pipelines, names, to)
+
+    def _found(self, known: Sequence[Pipeline], names: Sequence[str], to: str | None) -> list[Pipeline]:
+        if not set(names) <= {pipeline.name for pipeline in known}:
+            self.known.check_read()
+        return [self.pipeline(found) for found in find_pipelines(known, names, to)]
+
+    def is_declared(self, pipeline: Pipeline) -> bool:
+        return any(declared.name == pipeline.name for declared in self.catalog.pipelines)
 
     @property
     def settings(self) -> Settings:
@@ -77,11 +114,27 @@ class Project:
         named = self.settings.jars.ivy_settings
         return self.directory / named if named else None
 
-    @property
-    def lake(self) -> Path:
-        sink = self.pipeline(LAKE).sink
-        assert isinstance(sink, Table)
-        return Path(sink.path)
+    def lake_for(self, pipeline: Pipeline) -> Pipeline | None:
+        """What fills the lake of the topic that a pipeline reads; None: the topic has none, or is not declared any more."""
+        lake = self.catalog.lake_for(pipeline) if self.is_declared(pipeline) else None
+        return self.pipeline(lake) if lake is not None else None
+
+    def lake_of(self, topic: str | None) -> Pipeline:
+        """What fills the lake that a command names by its topic, or the only one."""
+        return self.pipeline(self.catalog.lake_of(topic))
+
+    def find_topic(self, name: str | None) -> Topic:
+        """A topic of the project by its name, or the only one that is read: what its records say."""
+        self.known.check_read()
+        read = {topic.name: topic for pipeline in self.catalog.pipelines for topic in self.pipeline(pipeline).topics}
+        if name is None:
+            if len(read) > 1:
+                raise SEVERAL_TOPICS(count=len(read), topics=sorted(read))
+            return next(iter(read.values()))
+        known = read | {topic.name: topic for topic in self.catalog.topics}
+        if name not in known:
+            raise UNKNOWN_TOPIC(topic=name, suggestion=did_you_mean(name, known))
+        return known[name]
 
     def pipeline(self, defaults: Pipeline) -> Pipeline:
         """The pipeline as this project's settings change it."""
@@ -92,27 +145,27 @@ class Project:
             ("watermark_jump", "watermark", own.watermark_jump, defaults.watermark_s),
         ):
             if setting is not None and default is None:
-                raise WINDOW_NOT_SETTABLE(pipeline=defaults.name, what=what, setting=f"pipelines.{defaults.name}.{name}")
-        sink: Sink = Topic(own.topics.sink) if own.topics.sink else Table(own.table) if own.table else defaults.sink
+                raise WINDOW_NOT_SETTABLE(pipeline=defaults.name, what=what, setting=f"pipeline.{defaults.name}.{name}")
+        sink: Sink = Results(own.topics.sink) if own.topics.sink else defaults.table(own.table) if own.table else defaults.sink
         defaults.check_sink(sink)
-        return defaults.changed(
-            source_topic=own.topics.source,
+        reading = defaults.reading(own.topics.source)
+        return reading.changed(
             sink=self.placed(sink),
             result_topic=own.topics.sink,
             trigger_s=own.trigger,
             max_offsets=own.max_offsets,
             future_tolerance_s=own.future_tolerance,
-            skip=self._skipped(own, own.topics.source or defaults.source_topic),
+            skip=self._skipped(own, reading.topic_names),
             window_s=own.window,
             watermark_s=own.watermark,
             watermark_jump_s=own.watermark_jump,
         )
 
-    def _skipped(self, own: PipelineSettings, topic: str) -> tuple[str, ...]:
+    def _skipped(self, own: PipelineSettings, topics: Sequence[str]) -> tuple[str, ...]:
         """A record of another topic would be skipped nowhere, without a word."""
         for record in own.skip:
-            if record.rpartition(":")[0].rpartition(":")[0] != topic:
-                raise messages.SKIP_OF_OTHER_TOPIC(record=record, topic=topic)
+            if record.rpartition(":")[0].rpartition(":")[0] not in topics:
+                raise messages.SKIP_OF_OTHER_TOPIC(record=record, topic=topics[0])
         return own.skip
 
     def sent_to(self, pipeline: Pipeline, to: str | None) -> Pipeline:
@@ -139,7 +192,7 @@ class Project:
 
     def is_own_sink(self, pipeline: Pipeline) -> bool:
         """Whether it is sent to where its settings send it, so that no `--to` is needed."""
-        return self.pipeline(find_pipeline(PIPELINES, pipeline.name)).sink == pipeline.sink
+        return self.pipeline(find_pipeline(self.pipelines, pipeline.name)).sink == pipeline.sink
 
     def set_aside_command(self, pipeline: Pipeline, location: CheckpointLocation) -> str:
         """Moves a checkpoint to where no command looks, under a name that is free."""
@@ -152,7 +205,7 @@ class Project:
         return [own, *own.others()]
 
     def _of(self, pipeline: Pipeline) -> PipelineSettings:
-        return self.settings.pipelines.get(pipeline.name, PipelineSettings())
+        return self.settings.pipeline.get(pipeline.name, PipelineSettings())
 
 
 def open_project(
@@ -160,7 +213,8 @@ def open_project(
 ) -> Project:
     """The project in a directory. `tell` is told of a migration, which happens once."""
     directory = check_directory(directory)
-    project = Project(directory, load_settings(directory, options))
+    loaded = load_settings(directory, options)
+    project = Project(directory, loaded, loaded.known)
     # Refuses a project of a newer version; one without a mark may be of 0.1.0.
     if project.home.is_dir() and PROJECT.read(project.mark) is None:
         from anabranch.project.migration import migrate
@@ -169,6 +223,17 @@ def open_project(
         if migrated is not None and tell is not None:
             tell(migrated)
     return project
+
+
+def with_code(project: Project) -> Project:
+    """The project with the code of its pipelines: its files are imported, and what they declare is kept in the manifest."""
+    if project.known.is_builtin:
+        return project
+    from anabranch.project.load import import_pipelines
+
+    catalog, sources = import_pipelines(project.directory, project.settings.pipelines)
+    write_manifest(project.home, catalog, sources)
+    return replace(project, known=KnownPipelines(catalog, project.known.files))
 
 
 def check_directory(directory: Path) -> Path:
@@ -185,8 +250,8 @@ class CheckpointRef:
     pipeline: Pipeline | None
 
     @property
-    def unpack_state(self) -> Callable[[Any], Iterable[Mapping[str, Any]]] | None:
-        return self.pipeline.unpack_state if self.pipeline else None
+    def unpack_state(self) -> UnpackState | None:
+        return self.pipeline.code.unpack_state if self.pipeline and self.pipeline.code else None
 
     @property
     def name(self) -> str:
@@ -199,74 +264,8 @@ def resolve_checkpoint(project: Project, directory: Path, names: Sequence[str], 
     path = directory / name
     if len(names) == 1 and ("/" in name or path.is_dir()):
         return CheckpointRef(CheckpointLocation(path), None)
-    pipelines = find_pipelines(PIPELINES, names, to)
+    pipelines = project.find(names, to)
     if len(names) != 1:
         raise ONE_CHECKPOINT(count=len(names), first=name)
-    pipeline = project.sent_to(project.pipeline(pipelines[0]), to)
+    pipeline = project.sent_to(pipelines[0], to)
     return CheckpointRef(project.checkpoint(pipeline), pipeline)
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """The same cluster, as each client's properties name it."""
-
-    address: str
-    # Not in a repr: they may hold passwords.
-    for_python: dict[str, str] = field(repr=False)
-    for_java: dict[str, str] = field(repr=False)
-
-
-def cluster_of(project: Project) -> Cluster:
-    settings = project.settings.kafka
-    address = settings.bootstrap_servers
-    if address is None:
-        from anabranch.kafka.embedded.broker import find_broker
-
-        broker = find_broker(project.broker_dir)
-        if broker is None:
-            raise messages.NO_KAFKA(directory=str(project.directory))
-        address = broker.address
-    bootstrap = {"bootstrap.servers": address}
-    properties = _anchored(settings.properties, project.directory)
-    return Cluster(address, for_python(properties) | bootstrap, for_java(properties, _read_text) | bootstrap)
-
-
-def admin_of(project: Project) -> KafkaAdmin:
-    from anabranch.kafka.admin import KafkaAdmin
-
-    return KafkaAdmin(cluster_of(project).for_python)
-
-
-def producer_for(admin: KafkaAdmin, topic: str) -> GroupProducer:
-    from anabranch.kafka.records import GroupProducer
-
-    return GroupProducer(admin.properties, topic)
-
-
-def read_topic(admin: KafkaAdmin, topic: str) -> Iterator[Received]:
-    from anabranch.kafka.records import read_records
-
-    return read_records(admin, topic)
-
-
-def follow_topic(admin: KafkaAdmin, topic: str, tell: Callable[[Reason], None]) -> Iterator[Received | None]:
-    from anabranch.kafka.follow import follow_records
-
-    return follow_records(admin, topic, tell)
-
-
-def _anchored(properties: Mapping[str, str], directory: Path) -> dict[str, str]:
-    """A file is named from the project's directory, wherever the command was typed: neither client knows of -C."""
-    return {
-        name: str(directory / value) if name.endswith((".location", ".keytab", ".file")) and value != PROBE else value
-        for name, value in properties.items()
-    }
-
-
-def _read_text(file: str) -> str:
-    try:
-        return Path(file).read_text(encoding="utf-8")
-    except OSError as error:
-        raise messages.KEY_FILE_UNREADABLE(file=file, reason=error.strerror) from None
-    except UnicodeDecodeError:
-        raise messages.KEY_FILE_NOT_PEM(file=file) from None

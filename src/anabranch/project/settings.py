@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from anabranch.errors import Misused
-from anabranch.pipeline.catalog import PIPELINES
 from anabranch.pipeline.definition import MOST_OFFSETS
 from anabranch.project import messages
+from anabranch.project.catalog_file import KnownPipelines, read_known
 from anabranch.project.setting_values import (
     Addresses,
     Duration,
@@ -77,16 +76,6 @@ class PipelineSettings(_Section):
     checkpoint: Location | None = None
 
 
-_UNKNOWN_PIPELINE = "unknown_pipeline"
-_PIPELINE_NAMES = tuple(pipeline.name for pipeline in PIPELINES)
-
-
-def _known(name: str) -> str:
-    if name not in _PIPELINE_NAMES:
-        raise PydanticCustomError(_UNKNOWN_PIPELINE, "there is no such pipeline")
-    return name
-
-
 class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -95,7 +84,10 @@ class Settings(BaseModel):
     broker: Broker = Broker()
     jars: Jars = Jars()
     spark: Properties = Field(default={}, repr=False)
-    pipelines: dict[Annotated[str, AfterValidator(_known)], PipelineSettings] = {}
+    # The files and modules that declare pipelines. None: those of the seeds.
+    pipelines: tuple[Text, ...] = ()
+    # Of each pipeline, by its name.
+    pipeline: dict[str, PipelineSettings] = {}
 
 
 @dataclass(frozen=True)
@@ -103,6 +95,8 @@ class LoadedSettings:
     settings: Settings
     # Dotted key -> "anabranch.toml", "environment", "option"; a key that is not here has its default.
     origins: Mapping[str, str]
+    # The pipelines that they declare.
+    known: KnownPipelines
     # What is wrong and therefore left out of the settings. `load_settings` gives none that has any.
     errors: Sequence[Misused] = ()
 
@@ -126,7 +120,7 @@ def read_settings(project_dir: Path, options: Mapping[str, Any] | None = None) -
     errors = [*file.errors, *errors]
 
     def in_file(path: Sequence[str]) -> str:
-        line = file.line_of(path)
+        line = file.line_of(path) or (file.line_of(["pipelines", *path[1:]]) if path[:1] == ["pipeline"] else None)
         return f"{file.path}, line {line}" if line else str(file.path)
 
     sources: list[tuple[str, Mapping[str, Any], Callable[[Sequence[str]], str]]] = [
@@ -136,13 +130,36 @@ def read_settings(project_dir: Path, options: Mapping[str, Any] | None = None) -
     ]
     merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
+    places: list[tuple[Mapping[str, Any], Callable[[Sequence[str]], str]]] = []
     for origin, tree, place in sources:
-        understood, wrong = _understood(tree, place)
+        understood, wrong = _understood(_with_sections(tree), place)
         errors += wrong
         _merge(merged, understood)
         origins |= {key: origin for key, _ in flatten(understood)}
+        places.append((understood.get("pipeline", {}), place))
     # model_validate, not Settings(...): the sources have been read above, each with its origin.
-    return LoadedSettings(Settings.model_validate(merged), origins, errors)
+    settings = Settings.model_validate(merged)
+    known = read_known(project_dir, settings.pipelines)
+    if (names := known.names) is not None:
+        errors += [_unknown_pipeline(name, place, names) for own, place in places for name in own if name not in names]
+        kept = {name: value for name, value in settings.pipeline.items() if name in names}
+        settings = settings.model_copy(update={"pipeline": kept})
+    return LoadedSettings(settings, origins, known, errors)
+
+
+def _with_sections(tree: Mapping[str, Any]) -> Mapping[str, Any]:
+    """0.2.0 had the settings of a pipeline in [pipelines.NAME]: they are read as [pipeline.NAME]."""
+    if not isinstance(old := tree.get("pipelines"), Mapping):
+        return tree
+    sections: dict[str, Any] = {}
+    _merge(sections, old)
+    _merge(sections, tree.get("pipeline", {}))
+    return {**{name: value for name, value in tree.items() if name != "pipelines"}, "pipeline": sections}
+
+
+def _unknown_pipeline(name: str, place: Callable[[Sequence[str]], str], known: Collection[str]) -> Misused:
+    where = place(["pipeline", name])
+    return messages.UNKNOWN_SETTING(key=f"pipeline.{name}", where=where, suggestion=did_you_mean(name, known))
 
 
 def _understood(tree: Mapping[str, Any], place: Callable[[Sequence[str]], str]) -> tuple[Mapping[str, Any], list[Misused]]:
@@ -175,10 +192,12 @@ def _without(tree: Mapping[str, Any], wrong: str, above: str = "") -> dict[str, 
 
 def _explained(kind: str, reason: str, path: list[str], where: str) -> Misused:
     key = ".".join(path)
-    if kind in ("extra_forbidden", _UNKNOWN_PIPELINE):
+    if kind == "extra_forbidden":
         return messages.UNKNOWN_SETTING(key=key, where=where, suggestion=did_you_mean(path[-1], _keys_at(path[:-1])))
     if kind in ("model_type", "dict_type"):
         reason = f"it is a section; write [{key}] and its settings below"
+    if kind == "tuple_type":
+        reason = f'it is a list; write {key} = ["..."]'
     return messages.SETTING_INVALID(key=key, where=where, reason=reason.removeprefix("Value error, "))
 
 
@@ -199,9 +218,9 @@ def _read_environment() -> tuple[dict[str, Any], list[Misused]]:
         section = re.findall(r'field "(\w+)"', str(error))
         wrong = [name for name in names if _first_key(name) in section] or names
         return {}, [*errors, messages.VARIABLE_MALFORMED(names=wrong, example=wrong[0])]
-    # A shell variable cannot have a dash: ANABRANCH_PIPELINES__VISITS_LOG__TRIGGER.
-    if isinstance(pipelines := values.get("pipelines"), dict):
-        values["pipelines"] = {name.replace("_", "-"): value for name, value in pipelines.items()}
+    # A shell variable cannot have a dash: ANABRANCH_PIPELINE__VISITS_LOG__TRIGGER.
+    if isinstance(pipelines := values.get("pipeline"), dict):
+        values["pipeline"] = {name.replace("_", "-"): value for name, value in pipelines.items()}
     return values, errors
 
 
@@ -212,7 +231,16 @@ def _parse_environment() -> dict[str, Any]:
     class FromEnvironment(Settings, BaseSettings):
         model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, env_nested_delimiter="__", env_ignore_empty=True)
 
-    return EnvSettingsSource(FromEnvironment)()
+    source = EnvSettingsSource(FromEnvironment)
+    # As in the file: what 0.2.0 called pipelines is pipeline now, unless it is a list of files.
+    source.env_vars = {_present_name(name, value): value for name, value in source.env_vars.items()}
+    return source()
+
+
+def _present_name(variable: str, value: str | None) -> str:
+    old, name = "anabranch_pipelines", variable.lower()
+    is_section = name.startswith(f"{old}__") or (name == old and (value or "").lstrip().startswith("{"))
+    return "anabranch_pipeline" + variable[len(old) :] if is_section else variable
 
 
 def _first_key(variable: str) -> str:
@@ -228,8 +256,6 @@ def _merge(below: dict[str, Any], above: Mapping[str, Any]) -> None:
 
 
 def _keys_at(path: list[str]) -> list[str]:
-    if path == ["pipelines"]:
-        return list(_PIPELINE_NAMES)
     model: type[BaseModel] = Settings
     for part in path:
         if part in model.model_fields:
