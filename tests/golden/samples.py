@@ -8,11 +8,17 @@ from typing import Any
 from anabranch.checkpoint.baseline import Baseline
 from anabranch.checkpoint.baseline_file import BASELINE
 from anabranch.checkpoint.history import HISTORY, BatchRecord, HistoryEntry, NewestEvent, WatermarkJump
-from anabranch.delta.written_rows import WrittenRows
+from anabranch.delta.written_rows import WrittenRows, WrittenVersions
 from anabranch.kafka.embedded.broker import BROKER, RunningBroker
 from anabranch.operations.change import CheckpointChange, SinkChange
 from anabranch.operations.log import RECEIPT
 from anabranch.operations.receipt import Check, Receipt
+from anabranch.pipeline.catalog import Catalog
+from anabranch.pipeline.definition import Pipeline
+from anabranch.pipeline.manifest import definition_of, manifest_of
+from anabranch.pipeline.sinks import Table
+from anabranch.pipeline.topic import Place, define_topic
+from anabranch.project.catalog_file import DEFINITION, MANIFEST
 from anabranch.project.project import PROJECT, ProjectMark
 from anabranch.reprocess.apply import REPROCESS
 from anabranch.reprocess.completeness import LakeProof
@@ -26,7 +32,7 @@ from anabranch.rewind.undo import UndoPlan
 from anabranch.storage.files import Format
 from anabranch.storage.lease import LEASE, Holder, ProcessMark
 from anabranch.streaming.messages import ROWS_DELETED, ROWS_RESTORED
-from anabranch.streaming.sinks.delta import ROWS
+from anabranch.streaming.sinks.delta import ROWS, VERSIONS
 
 _MARK = ProcessMark(4711, 1757606666.5, "5d0f7c2e-1b1c-4a53-9f55-6a3c1f0f9e11/123456")
 _ROWS = WrittenRows("/data/lake", "20250904T070000-rewind-1a2b", "2d01", {"visits": {"0": (30, 90)}}, 60, 8, 8, 2)
@@ -79,12 +85,12 @@ _JUMP = WatermarkJump(7, "2025-09-04T06:50:00.000Z", "2025-09-05T06:50:00Z", _EV
 _BASELINE = Baseline(
     query_id="2d01",
     cluster_id="cluster",
-    source_topic="visits",
-    topic_id="topic-id",
+    topics={"visits": "topic-id"},
     sink="table:.anabranch/lake/visits",
     table_id="table-id",
     zone="Europe/Paris",
     window_s=600.0,
+    slide_s=None,
     watermark_s=None,
     shuffle_partitions="2",
     future_tolerance="1h",
@@ -92,8 +98,35 @@ _BASELINE = Baseline(
     codes={"0a1b": 0, "2c3d": 7},
 )
 
+_TOPIC = define_topic(
+    "orders",
+    schema="order_id STRING NOT NULL, amount DECIMAL(12,2), placed_at TIMESTAMP NOT NULL, `odd name` MAP<STRING, INT>",
+    event_time="placed_at",
+    lake="lake/orders",
+    aliases={"order_id": "id"},
+    integers_as_text=("order_id",),
+    place=Place("/data/pipelines.py", 7),
+)
+_PIPELINE = Pipeline(
+    name="revenue",
+    summary="Revenue by window",
+    topics=(_TOPIC,),
+    sink=Table("out/revenue", ("order_id",)),
+    result_topic="revenue",
+    trigger_s=15.0,
+    window_s=600.0,
+    slide_s=300.0,
+    watermark_s=600.0,
+    grouping=("window",),
+    is_recomputable=True,
+    place=Place("/data/pipelines.py", 15),
+    source_hash="f" * 64,
+)
+
 SAMPLES: list[tuple[Format[Any], Any]] = [
     (BASELINE, _BASELINE),
+    (DEFINITION, definition_of(_PIPELINE)),
+    (MANIFEST, manifest_of(Catalog((_TOPIC,), (_PIPELINE,)), {"/data/pipelines.py": "0" * 64})),
     (HISTORY, HistoryEntry(7, 800, 12, 9, 1, 3, True, _JUMP, _BATCH, None, None)),
     (LEASE, Holder("run", _MARK, _MARK, "host", "2025-09-04T07:00:00Z")),
     (BROKER, RunningBroker(_MARK, 9094, 1757606666.5)),
@@ -103,12 +136,14 @@ SAMPLES: list[tuple[Format[Any], Any]] = [
     (UNDO, _UNDO),
     (REPROCESS, _REPROCESS),
     (ROWS, _ROWS),
+    (VERSIONS, WrittenVersions("/data/out", "20250904T070000-rewind-1a2b", "2d01", 4, 60, 8, 8, 2)),
     (PROOF, LakeProof("table-id", 12, "visits", {0: (0, 42), 1: (3, 9)})),
 ]
 
 # What is read of the golden file of an earlier number.
 EARLIER: list[tuple[Format[Any], int, Any]] = [
     (REPROCESS, 1, replace(_REPROCESS, unexpected=())),
+    (BASELINE, 2, _BASELINE),
     (
         BASELINE,
         1,

@@ -186,6 +186,6 @@ def test_a_project_of_a_newer_version_is_refused_as_a_whole(tmp_path: Path) -> N
 def test_a_baseline_of_this_version_is_read_back(tmp_path: Path) -> None:
     location = CheckpointLocation(tmp_path / "console")
     assert read_baseline(location) is None
-    baseline = Baseline(None, "kafka", "visits", "an-id", "console", None, "UTC", 600, None, "2", "1h", (), {"abc": 0})
+    baseline = Baseline(None, "kafka", {"visits": "an-id"}, "console", None, "UTC", 600, None, None, "2", "1h", (), {"abc": 0})
     write_whole(location.baseline, BASELINE.encode(baseline))
     assert read_baseline(location) == baseline

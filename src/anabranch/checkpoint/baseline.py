@@ -24,8 +24,8 @@ class Baseline:
     query_id: str | None
     # Of the Kafka that it reads.
     cluster_id: str | None
-    source_topic: str
-    topic_id: str
+    # Each topic that it reads -> its id.
+    topics: Mapping[str, str]
     # As `--to` names it, its path as seen from the project.
     sink: str | None
     # Of the Delta table that it writes to. None also: it writes to none, or has not yet.
@@ -34,6 +34,7 @@ class Baseline:
     zone: str | None
     # None: it has no such thing.
     window_s: float | None
+    slide_s: float | None
     watermark_s: float | None
     shuffle_partitions: str
     # A duration, or "none".
@@ -51,6 +52,7 @@ class Baseline:
             yield messages.OTHER_ZONE(now=now.zone, before=self.zone)
         for what, before, after in (
             ("window", self.window_s, now.window_s),
+            ("slide", self.slide_s, now.slide_s),
             ("watermark", self.watermark_s, now.watermark_s),
         ):
             if before != after:
@@ -60,12 +62,12 @@ class Baseline:
 
     def source_differences(self, now: Baseline) -> Iterator[Reason]:
         """The same offsets are other records now."""
-        if self.source_topic != now.source_topic:
-            yield messages.READS_OTHER_TOPIC(topic=now.source_topic, before=self.source_topic)
+        if list(self.topics) != list(now.topics):
+            yield messages.READS_OTHER_TOPIC(topic=", ".join(now.topics), before=", ".join(self.topics))
         elif _differ(self.cluster_id, now.cluster_id):
-            yield messages.OTHER_CLUSTER(topic=now.source_topic, now=now.cluster_id, before=self.cluster_id)
-        elif self.topic_id != now.topic_id:
-            yield messages.TOPIC_RECREATED(topic=now.source_topic)
+            yield messages.OTHER_CLUSTER(topic=", ".join(now.topics), now=now.cluster_id, before=self.cluster_id)
+        else:
+            yield from (messages.TOPIC_RECREATED(topic=topic) for topic, id in now.topics.items() if self.topics[topic] != id)
 
     def changes(self, now: Baseline) -> Iterator[Reason]:
         """What is not as it was at the last start, and may be changed: it is said."""
@@ -81,7 +83,13 @@ class Baseline:
 
 def from_format_1(fields: dict[str, Any]) -> dict[str, Any]:
     unknown = dict.fromkeys(("query_id", "cluster_id", "sink", "table_id", "zone", "future_tolerance"))
-    return {**unknown, "skip": [], **fields}
+    return from_format_2({**unknown, "skip": [], **fields})
+
+
+def from_format_2(fields: dict[str, Any]) -> dict[str, Any]:
+    """A pipeline read one topic, and no window slid."""
+    kept = {name: value for name, value in fields.items() if name not in ("source_topic", "topic_id")}
+    return {**kept, "topics": {fields["source_topic"]: fields["topic_id"]}, "slide_s": None}
 
 
 def _differ(before: str | None, now: str | None) -> bool:

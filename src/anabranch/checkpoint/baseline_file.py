@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import anabranch
-from anabranch.checkpoint.baseline import Baseline, from_format_1
+from anabranch.checkpoint.baseline import Baseline, from_format_1, from_format_2
 from anabranch.storage.files import CheckpointLocation, Format
 
 # The code on every record's way to a result, beside the transformation itself.
-_SHARED_CODE = ("streaming/decoder/*.py", "streaming/transforms.py", "streaming/results.py", "pipeline/builtin/session_*.py")
+_SHARED_CODE = (
+    *("streaming/decoder/*.py", "streaming/transforms.py", "streaming/results.py"),
+    *("pipeline/lake.py", "pipeline/builtin/session_*.py"),
+)
 
-BASELINE = Format("baseline", 2, Baseline, {1: from_format_1})
+BASELINE = Format("baseline", 3, Baseline, {1: from_format_1, 2: from_format_2})
 
 
 def read_baseline(location: CheckpointLocation) -> Baseline | None:
@@ -26,11 +27,10 @@ def write_baseline(location: CheckpointLocation, baseline: Baseline) -> None:
     BASELINE.write(location.baseline, baseline)
 
 
-def code_fingerprint(transform: Callable[..., Any]) -> str:
-    """Which code computes a pipeline's results: a short hash of its sources, to be compared over upgrades."""
+def code_fingerprint(own: bytes) -> str:
+    """Which code computes a pipeline's results: a short hash of its own and of ours, to be compared over upgrades."""
     root = Path(anabranch.__file__).parent
-    shared = (file for pattern in _SHARED_CODE for file in sorted(root.glob(pattern)))
-    digest = hashlib.sha256()
-    for file in (Path(transform.__code__.co_filename), *shared):
+    digest = hashlib.sha256(own)
+    for file in (file for pattern in _SHARED_CODE for file in sorted(root.glob(pattern))):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]

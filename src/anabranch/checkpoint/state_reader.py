@@ -14,8 +14,8 @@ from anabranch.text.exceptions import summary_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
-# Rows for people from a state value that holds many keys.
-Unpack = Callable[[Any], Iterable[Mapping[str, Any]]]
+# Rows for people from state that holds many keys in a value: from each of its keys with its value.
+Unpack = Callable[[Iterable[tuple[Any, Any]]], Iterable[Mapping[str, Any]]]
 
 
 def check_batch_has_state(checkpoint: Checkpoint, batch: int | None) -> int:
@@ -39,11 +39,11 @@ def state_rows(
 ) -> Iterator[Mapping[str, Any]]:
     """The state as rows for people: one for each key, or as its pipeline unpacks it."""
     try:
-        for entry in read_state(spark, checkpoint, batch):
-            if unpack is not None:
-                yield from unpack(entry.value)
-            else:
-                yield asdict(entry)
+        entries = read_state(spark, checkpoint, batch)
+        if unpack is not None:
+            yield from unpack((entry.key, entry.value) for entry in entries)
+        else:
+            yield from map(asdict, entries)
     except Exception as error:
         raise messages.STATE_READER_FAILED(reason=summary_of(str(error)), log=log_file) from None
 
@@ -61,14 +61,15 @@ def read_state(spark: SparkSession, checkpoint: str, batch: int) -> Iterator[Ent
     """The state after this batch."""
     # The reader needs the coordinator of state stores, which the query manager starts when it is first called.
     spark.streams.resetTerminated()
-    for operator in _operators(spark, checkpoint):
+    for operator in _operators(spark, checkpoint, batch):
         for store, options in _stores(operator):
             reader = spark.read.format("statestore").option("batchId", batch).option("operatorId", operator.operatorId)
             yield from _entries(operator.operatorId, store, reader.options(**options).load(checkpoint))
 
 
-def _operators(spark: SparkSession, checkpoint: str) -> list[Row]:
-    found = spark.read.format("state-metadata").load(checkpoint)
+def _operators(spark: SparkSession, checkpoint: str, batch: int) -> list[Row]:
+    """As they were at this batch: a later version of a pipeline may keep another state."""
+    found = spark.read.format("state-metadata").option("batchId", batch).load(checkpoint)
     wanted = found.select("operatorId", "operatorName", "operatorProperties").distinct().orderBy("operatorId")
     return wanted.collect()
 

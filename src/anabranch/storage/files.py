@@ -225,6 +225,11 @@ class CheckpointLocation:
         return self.beside("baseline.json")
 
     @property
+    def definition(self) -> Path:
+        """Of the pipeline that ran on it."""
+        return self.beside("definition.json")
+
+    @property
     def history(self) -> Path:
         return self.beside("history.jsonl")
 
