@@ -24,8 +24,8 @@ def test_a_baseline_of_a_newer_version_keeps_its_guards_and_is_not_overwritten(p
     known = json.loads(file.read_text(encoding="utf-8"))
     for changed, code, exit_code in (
         ({**known, "encryption": "aes"}, "format-newer", 3),
-        ({**known, "format": 3}, "format-newer", 3),
-        ({name: value for name, value in known.items() if name != "topic_id"}, "file-damaged", 1),
+        ({**known, "format": 4}, "format-newer", 3),
+        ({name: value for name, value in known.items() if name != "topics"}, "file-damaged", 1),
         ({**known, "shuffle_partitions": "7"}, "checkpoint-differs", 3),
     ):
         file.write_text(json.dumps(changed), encoding="utf-8")

@@ -10,8 +10,8 @@ from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.figures import jump_of
 from anabranch.checkpoint.history import NewestEvent, WatermarkJump
 from anabranch.errors import Reason
+from anabranch.pipeline.builtin.catalog import VISITS_LAKE
 from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
-from anabranch.pipeline.builtin.visits_lake import VISITS_LAKE
 from anabranch.streaming.batch_figures import batch_record, watermark_jump
 from anabranch.streaming.run_progress import RunProgress
 from tests.support.drawing import checkpoint_of
@@ -62,7 +62,15 @@ def test_records_are_late_by_the_watermark_of_the_batch_before() -> None:
 
 def test_more_records_than_the_offsets_span_were_counted_twice() -> None:
     found = batch_record(progress(observed(21)), VISITS_COUNTER, logs(watermarks_ms=(1, 1)))
-    assert (found.records, found.is_exact) == (21, False)
+    assert (found.records, found.is_exact) == (20, False)
+
+
+def test_in_a_topic_with_holes_only_spark_knows_that_a_stage_ran_twice() -> None:
+    drawn = logs(watermarks_ms=(1, 1))
+    once = batch_record(progress(observed(15)), VISITS_COUNTER, drawn)
+    assert (once.records, once.is_exact) == (15, True)
+    again = batch_record(progress(observed(15)), VISITS_COUNTER, drawn, was_retried=True)
+    assert (again.records, again.is_exact) == (15, False)
 
 
 def test_a_batch_that_counted_nothing_is_not_known_unless_it_has_read_nothing() -> None:

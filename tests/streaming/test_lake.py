@@ -21,7 +21,7 @@ HOSTILE = b"\x1b[2J\xff not json"
 def project(make_project: Callable[[str], Project], kafka: dict[str, str], topic: str) -> Project:
     """Six records, one of each kind, in this order."""
     project = make_project("project")
-    sources = "".join(f'[pipelines.{name}]\ntopics = {{ source = "{topic}" }}\n' for name in ("visits-lake", "visits-counter"))
+    sources = "".join(f'[pipeline.{name}]\ntopics = {{ source = "{topic}" }}\n' for name in ("visits-lake", "visits-counter"))
     project.configure(f'[kafka]\nbootstrap_servers = "{kafka["bootstrap.servers"]}"\n{sources}')
     times = [json.dumps({"visit_id": 1, "event_time": time}).encode() for time in (*GOOD, FUTURE)]
     project.ok("produce", topic, "--partition", "0", text=b"\n".join([*times, b"{}", b'{"visit_id": 2}', HOSTILE]))

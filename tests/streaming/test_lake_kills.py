@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 
 from anabranch.checkpoint.history import newest_entry, newest_first
 from anabranch.checkpoint.reader import read_logs
-from anabranch.pipeline.builtin.visits_lake import VISITS_LAKE
+from anabranch.pipeline.builtin.catalog import VISITS_LAKE
 from anabranch.project.project import open_project
 from tests.support.harness import Project
 

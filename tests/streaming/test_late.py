@@ -21,7 +21,7 @@ from anabranch.checkpoint.history import HistoryEntry, newest_entry, newest_firs
 from anabranch.checkpoint.reader import read_logs
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.records import GroupProducer, latest_by_key, read_records
-from anabranch.pipeline.definition import Topic
+from anabranch.pipeline.sinks import Results
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,13 +55,13 @@ def streams(
 
     directory, source = tmp_path_factory.mktemp("late"), f"visits-{uuid4().hex[:12]}"
     topics.create(source, 2)
-    sources = "".join(f'[pipelines.{name}]\ntopics = {{ source = "{source}" }}\n' for name in NAMES)
+    sources = "".join(f'[pipeline.{name}]\ntopics = {{ source = "{source}" }}\n' for name in NAMES)
     (directory / "anabranch.toml").write_text(
         f'[kafka]\nbootstrap_servers = "{kafka["bootstrap.servers"]}"\n{sources}', encoding="utf-8"
     )
     made: dict[str, Stream] = {}
     for name in NAMES:
-        sink = Topic(f"late-{name}-{uuid4().hex[:6]}")
+        sink = Results(f"late-{name}-{uuid4().hex[:6]}")
         topics.create(sink.name, 1)
         made[name] = stream(directory, spark, kafka, name, sink)
     chance, sent = random.Random(12), Sent({})
@@ -113,7 +113,7 @@ def _by_law(one: Stream, sent: Sent) -> Counter[int]:
     checkpoint, window_s = read_logs(one.location.storage()), one.pipeline.window_s
     late: Counter[int] = Counter()
     for batch in checkpoint.batches[1:]:
-        before, topic = checkpoint.offset_entry(batch - 1), one.pipeline.source_topic
+        before, topic = checkpoint.offset_entry(batch - 1), one.pipeline.topic.name
         assert before is not None
         starts, ends = checkpoint.start_of(batch)[topic], checkpoint.end_of(batch)[topic]
         for (partition, offset), event_ms in sent.events.items():

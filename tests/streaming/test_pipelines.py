@@ -17,7 +17,7 @@ pytestmark = pytest.mark.kafka
 def project(make_project: Callable[[str], Project], kafka: dict[str, str], topic: str) -> Project:
     project = make_project("project")
     names = ("visits-windows", "visits-counter", "visits-lake")
-    sources = "".join(f'[pipelines.{name}]\ntopics = {{ source = "{topic}" }}\n' for name in names)
+    sources = "".join(f'[pipeline.{name}]\ntopics = {{ source = "{topic}" }}\n' for name in names)
     project.configure(f'[kafka]\nbootstrap_servers = "{kafka["bootstrap.servers"]}"\n{sources}')
     return project
 
@@ -65,8 +65,8 @@ def test_another_window_or_watermark_on_an_old_checkpoint_is_refused(project: Pr
     toml = (project.directory / "anabranch.toml").read_text().split("[spark]")[0]
     project.ok("run", "visits-windows", "--until-caught-up")
     for what, now, before in (("window", "5m", "10m"), ("watermark", "1m", "20m")):
-        changed = f'[pipelines.visits-windows]\n{what} = "{now}"\n'
-        project.configure(toml.replace("[pipelines.visits-windows]\n", changed))
+        changed = f'[pipeline.visits-windows]\n{what} = "{now}"\n'
+        project.configure(toml.replace("[pipeline.visits-windows]\n", changed))
         refused = project("run", "visits-windows", "--until-caught-up")
         assert (refused.returncode, "refused[checkpoint-differs]" in refused.stderr) == (3, True), refused.stderr
         assert OTHER_DURATION(what=what, now=now, before=before).text in refused.stderr

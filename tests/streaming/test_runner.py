@@ -60,10 +60,10 @@ def test_a_run_ends_although_the_event_of_its_end_is_lost(
     from anabranch.streaming.sinks.base import QueryRun
 
     GroupProducer(kafka, topic).send([(None, json.dumps({"event_time": "2025-09-04T07:00:00Z"}).encode())])
-    pipeline = VISITS_LOG.changed(source_topic=topic, trigger_s=0.0)
+    pipeline = VISITS_LOG.reading(topic).changed(trigger_s=0.0)
     location = open_project(tmp_path).checkpoint(pipeline)
     released: list[bool] = []
-    query = QueryRun(pipeline, str(location), kafka, "UTC", "earliest", until_caught_up=False)
+    query = QueryRun(pipeline, str(location), kafka, "UTC", ("earliest",), until_caught_up=False)
     output = StopsUnheard(spark.newSession())
     run = PipelineRun(query, location, lambda: released.append(True), lambda: None, pipeline.name)
     output.runner = Runner(output.spark, [run], topics, output, "no log")

@@ -18,7 +18,8 @@ from anabranch.kafka.records import GroupProducer
 from anabranch.operations.change import SinkChange
 from anabranch.pipeline.builtin.visits_log import VISITS_LOG
 from anabranch.pipeline.builtin.visits_sessions import VISITS_SESSIONS
-from anabranch.pipeline.definition import Out, Pipeline, Sink
+from anabranch.pipeline.definition import Pipeline
+from anabranch.pipeline.sinks import Out, Sink
 from anabranch.project.project import open_project
 from anabranch.storage.files import read_text, remove, write_whole
 from anabranch.streaming.sinks import policy_for, policy_of
@@ -189,7 +190,7 @@ def visits(policy: JsonLinesPolicy, tmp_path: Path, spark: SparkSession, kafka: 
     """visits-log as `--to jsonl:visits.jsonl` sends it, after 4 batches of 10 visits."""
     from tests.support.streams import Stream
 
-    toml = f'[kafka]\nbootstrap_servers = "{kafka["bootstrap.servers"]}"\n[pipelines.visits-log]\ntopics.source = "{topic}"\n'
+    toml = f'[kafka]\nbootstrap_servers = "{kafka["bootstrap.servers"]}"\n[pipeline.visits-log]\ntopics.source = "{topic}"\n'
     (tmp_path / "anabranch.toml").write_text(toml, encoding="utf-8")
     events = [json.dumps({"visit_id": n, "event_time": "2025-09-04T07:00:00Z"}).encode() for n in range(VISITS)]
     for partition in (0, 1):

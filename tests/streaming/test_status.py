@@ -13,7 +13,7 @@ import pytest
 from anabranch.checkpoint.history import NewestEvent, WatermarkJump, append_batch, append_rewind
 from anabranch.checkpoint.layout import FENCE
 from anabranch.operations.change import JOURNAL
-from anabranch.pipeline.catalog import PIPELINES
+from anabranch.pipeline.builtin.catalog import BUILTIN
 from anabranch.storage.files import CheckpointLocation
 from anabranch.storage.lease import take_lease
 from tests.support.desk import Desk
@@ -44,9 +44,9 @@ def test_only_what_ran_is_shown_and_the_rest_on_demand(desk: Desk, made: MadePro
     assert said(desk) == {}
     made.ran("visits-counter", [record(batch, 30 - 10 * batch) for batch in range(3)], batches=3)
     assert list(said(desk)) == ["visits-counter"]
-    assert list(said(desk, "--all")) == [pipeline.name for pipeline in PIPELINES]
+    assert list(said(desk, "--all")) == [pipeline.name for pipeline in BUILTIN.pipelines]
     desk("status", "--all")
-    assert [line.split()[0] for line in desk.out.splitlines()[1:]] == [pipeline.name for pipeline in PIPELINES]
+    assert [line.split()[0] for line in desk.out.splitlines()[1:]] == [pipeline.name for pipeline in BUILTIN.pipelines]
     assert "never ran" in desk.out
 
 
@@ -67,7 +67,7 @@ def test_no_line_is_wider_than_the_screen(columns: int, desk: Desk, made: MadePr
     moved = WatermarkJump(
         2, "2025-09-04T07:00:00Z", "2026-09-04T07:00:00Z", NewestEvent("2026-09-04T07:20:00Z", "v" * 200, 0, 24)
     )
-    for pipeline in PIPELINES:
+    for pipeline in BUILTIN.pipelines:
         made.ran(pipeline.name, [record(0, 90, records=10**9, problems=10**6, late=10**6)], batches=1)
     long = made.ran("visits-windows", [record(0, 50)], batches=3, to="topic:" + "results-" * 20)
     append_batch(long, record(2, 20), moved)
@@ -77,12 +77,12 @@ def test_no_line_is_wider_than_the_screen(columns: int, desk: Desk, made: MadePr
     lines = desk.out.splitlines()
     assert max(map(len, lines)) <= columns
     # A figure is whole, or not there.
-    assert desk.out.count("1,000,000") >= len(PIPELINES)
+    assert desk.out.count("1,000,000") >= len(BUILTIN.pipelines)
     assert "visits-windows" in desk.out
 
 
 def test_without_a_terminal_100_columns_are_enough_for_all_seven(desk: Desk, made: MadeProject) -> None:
-    for pipeline in PIPELINES:
+    for pipeline in BUILTIN.pipelines:
         made.ran(pipeline.name, [record(0, 90, records=10**9, problems=12_345, late=1_234)], batches=1)
     assert desk("status")[0] == 0
     lines = desk.out.splitlines()

@@ -16,7 +16,7 @@ from deltalake import DeltaTable
 from anabranch.checkpoint.reader import read_logs
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.records import GroupProducer, latest_by_key, read_records
-from anabranch.pipeline.definition import Table, Topic
+from anabranch.pipeline.sinks import Results, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,13 +38,13 @@ def test_stopped_at_random_moments_under_load_it_leaves_nothing_planned_and_ends
     from tests.support.runs import run
     from tests.support.streams import stream
 
-    (tmp_path / "anabranch.toml").write_text(f'[pipelines.{name}]\ntopics = {{ source = "{topic}" }}\n', encoding="utf-8")
-    sink = Table("lake") if name == "visits-lake" else Topic(f"{topic}-windows")
+    (tmp_path / "anabranch.toml").write_text(f'[pipeline.{name}]\ntopics = {{ source = "{topic}" }}\n', encoding="utf-8")
+    sink = Table("lake") if name == "visits-lake" else Results(f"{topic}-windows")
     one = stream(tmp_path, spark, kafka, name, sink)
     times_s = [BEGIN_S + number for number in range(COUNT)]
     visits = [json.dumps({"event_time": datetime.fromtimestamp(time_s, UTC).isoformat()}).encode() for time_s in times_s]
     GroupProducer(kafka, topic).send([(None, visit) for visit in visits], 0)
-    if isinstance(sink, Topic):
+    if isinstance(sink, Results):
         topics.create(sink.name, 1)
 
     chance, last = random.Random(14), -1

@@ -23,7 +23,7 @@ RUN = ("run", "visits-lake", "--until-caught-up", "--max-offsets", "4")
 
 
 def _configure(project: Project, address: str, topic: str, more: str = "") -> None:
-    source = f'[pipelines.visits-lake]\ntopics = {{ source = "{topic}" }}\n{more}\n'
+    source = f'[pipeline.visits-lake]\ntopics = {{ source = "{topic}" }}\n{more}\n'
     project.configure(f'[kafka]\nbootstrap_servers = "{address}"\n{source}')
 
 

@@ -18,7 +18,7 @@ from anabranch.kafka.records import GroupProducer, Received, latest_by_key, read
 from anabranch.pipeline.builtin.browsers_stateful import BROWSERS_STATEFUL
 from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
 from anabranch.pipeline.builtin.visits_windows import VISITS_WINDOWS
-from anabranch.pipeline.definition import Table
+from anabranch.pipeline.sinks import Table
 from anabranch.project.project import open_project
 from anabranch.storage.files import CheckpointLocation
 from tests.support.harness import Project
@@ -77,12 +77,12 @@ def _settings(address: str, topic: str, sink: str) -> str:
     return f"""
     [kafka]
     bootstrap_servers = "{address}"
-    [pipelines.visits-windows]
+    [pipeline.visits-windows]
     topics = {{ source = "{topic}" }}
-    [pipelines.browsers-stateful]
+    [pipeline.browsers-stateful]
     watermark_jump = "1d"
     topics = {{ source = "{topic}", sink = "{topic}-b" }}
-    [pipelines.visits-counter]
+    [pipeline.visits-counter]
     watermark_jump = "1d"
     topics = {{ source = "{topic}", sink = "{sink}" }}
     """
@@ -148,7 +148,7 @@ def test_a_jump_may_pass_once_into_a_table_too(
     from tests.support.streams import stream
 
     (tmp_path / "anabranch.toml").write_text(
-        f'[pipelines.visits-counter]\nwatermark_jump = "1d"\ntopics = {{ source = "{topic}" }}\n', encoding="utf-8"
+        f'[pipeline.visits-counter]\nwatermark_jump = "1d"\ntopics = {{ source = "{topic}" }}\n', encoding="utf-8"
     )
     one = stream(tmp_path, spark, kafka, "visits-counter", Table("counts"))
     GroupProducer(kafka, topic).send([(None, visit) for visit in _visits(_times_s())], 0)

@@ -6,35 +6,56 @@ from typing import Any
 
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.history import BatchRecord, NewestEvent, WatermarkJump, records_between
-from anabranch.pipeline.definition import Pipeline, Table
+from anabranch.pipeline.definition import Pipeline
+from anabranch.pipeline.sinks import Table
+from anabranch.pipeline.windows import windows_of
 from anabranch.streaming.lateness import NAMED_JUMP_MS, count_late, moved_ms
-from anabranch.streaming.transforms import COUNTED, counts_windows
+from anabranch.streaming.transforms import counted_as, counts_windows
 from anabranch.text.format import instant, iso_utc
 
 
-def batch_record(progress: dict[str, Any], pipeline: Pipeline, logs: Checkpoint) -> BatchRecord:
-    """Where nothing was counted although the batch has read records, its figures are not known."""
+def batch_record(progress: dict[str, Any], pipeline: Pipeline, logs: Checkpoint, *, was_retried: bool = False) -> BatchRecord:
+    """Where nothing was counted although the batch has read records, its figures are not known.
+
+    `was_retried`: a stage ran twice. In a topic with holes that may show in no figure.
+    """
     batch: int = progress["batchId"]
     planned = logs.offset_entry(batch)
     spanned = records_between(logs, batch)
-    counted = progress.get("observedMetrics", {}).get(COUNTED)
+    counted = _counted(progress.get("observedMetrics", {}), len(pipeline.topics))
     # A table skips a batch that it has seen, after a crash between its commit and Spark's: nothing runs, 0 is counted.
     if counted is None or (counted["records"] == 0 and isinstance(pipeline.sink, Table)):
         counted = {"records": spanned, "problems": None if spanned else 0}
     late, is_exact = _late(progress, pipeline, logs, counted)
+    # A stage that is retried, after an executor was lost, counts its records again: no more were read than the offsets span,
+    # which holes of compaction and transactions can only make fewer.
+    is_counted_twice = spanned is not None and (counted["records"] or 0) > spanned
     return BatchRecord(
         batch=batch,
         at=progress["timestamp"],
-        records=counted["records"],
+        records=spanned if is_counted_twice else counted["records"],
         problems=counted["problems"],
         late=late,
-        # A stage that is retried counts its records again.
-        is_exact=is_exact and (spanned is None or (counted["records"] or 0) <= spanned),
+        is_exact=is_exact and not is_counted_twice and not was_retried,
         rows_per_s=round(progress.get("processedRowsPerSecond", 0.0), 1),
         duration_ms=progress.get("batchDuration"),
         watermark=instant(planned.watermark_ms) if planned else None,
         newest_event=_newest_event(counted.get("newest")),
     )
+
+
+def _counted(observed: dict[str, Any], topics: int) -> dict[str, Any] | None:
+    """Over all topics that the pipeline reads; None: of one of them nothing was observed."""
+    found = [observed.get(counted_as(number)) for number in range(topics)]
+    if topics == 1 or None in found:
+        return found[0] if topics == 1 else None
+    each = [one for one in found if one is not None]
+    newest = [one["newest"] for one in each if one.get("newest")]
+    return {
+        "records": sum(one["records"] for one in each),
+        "problems": sum(one["problems"] for one in each),
+        "newest": max(newest, key=lambda event: int(event["event_ms"]), default=None),
+    }
 
 
 def watermark_jump(record: BatchRecord, pipeline: Pipeline, logs: Checkpoint) -> WatermarkJump | None:
@@ -62,8 +83,7 @@ def _late(progress: dict[str, Any], pipeline: Pipeline, logs: Checkpoint, counte
     if progress["batchId"] > 0 and before is None:
         return None, False
     bins = [(one["x"], one["y"]) for one in counted.get("windows") or ()]
-    assert pipeline.window_s is not None
-    return count_late(bins, round(pipeline.window_s * 1000), before.watermark_ms if before else 0)
+    return count_late(bins, windows_of(pipeline), before.watermark_ms if before else 0)
 
 
 def _newest_event(found: dict[str, Any] | None) -> NewestEvent | None:

@@ -27,8 +27,7 @@ from anabranch.checkpoint.history import (
 from anabranch.checkpoint.reader import read_logs
 from anabranch.errors import Reason
 from anabranch.operations.log import begun
-from anabranch.pipeline.catalog import PIPELINES
-from anabranch.pipeline.definition import Pipeline, find_pipelines
+from anabranch.pipeline.definition import Pipeline
 from anabranch.project.project import Project
 from anabranch.storage.files import CheckpointLocation
 from anabranch.storage.lease import holder_of
@@ -127,7 +126,7 @@ def parse_period_s(last: str) -> float:
 
 def batch_list_of(project: Project, name: str, to: str | None, period_s: float) -> BatchList:
     """Refuses where there is no history, or where it is of another timeline."""
-    own = project.pipeline(find_pipelines(PIPELINES, [name], to)[0])
+    own = project.find([name], to)[0]
     pipeline = project.sent_to(own, to)
     location = project.checkpoint(pipeline)
     holder = holder_of(location)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Literal
 
-Cause = Literal["stopped", "output closed", "kafka away", "data lost", "out of memory", "no permission", "other"]
+from anabranch.errors import ErrorMessage, Failed, Message
+from anabranch.streaming import messages
+
+Cause = Literal["stopped", "output closed", "kafka away", "worker slow", "data lost", "out of memory", "no permission", "other"]
 
 # Looked for in this order: a loss of data often drags a time-out behind it.
 _SIGNS: tuple[tuple[Cause, re.Pattern[str]], ...] = (
@@ -24,7 +28,21 @@ _SIGNS: tuple[tuple[Cause, re.Pattern[str]], ...] = (
             r"|CoordinatorNotAvailable|RetriableException)\w*|No resolvable bootstrap urls|Timed out waiting for a node"
         ),
     ),
+    # Spark gives a Python worker 10 seconds to start, which a busy machine may not.
+    ("worker slow", re.compile(r"waiting for the Python worker to connect back")),
 )
+
+FAILURES: Mapping[Cause, ErrorMessage[Failed]] = {
+    "data lost": messages.DATA_LOST,
+    "out of memory": messages.OUT_OF_MEMORY,
+    "no permission": messages.QUERY_FORBIDDEN,
+}
+
+
+# The query restarts on its checkpoint after a pause.
+TRANSIENT: Mapping[Cause, Message] = {"kafka away": messages.WAITS_FOR_KAFKA, "worker slow": messages.WAITS_FOR_WORKER}
+# Kafka comes back; a worker that cannot start so often in a row will not.
+_MOST_SLOW_WORKERS = 5
 
 
 class OutputClosedError(Exception):
@@ -33,3 +51,8 @@ class OutputClosedError(Exception):
 
 def cause_of(error: str) -> Cause:
     return next((cause for cause, sign in _SIGNS if sign.search(error)), "other")
+
+
+def is_transient(cause: Cause, failures: int) -> bool:
+    """Whether waiting helps, after so many failures in a row."""
+    return cause in TRANSIENT and (cause == "kafka away" or failures < _MOST_SLOW_WORKERS)

@@ -93,6 +93,15 @@ WAY_REPROCESS_AFTERWARDS = note(
     " from the lake",
 )
 
+PARTITIONS_NOT_CHOSEN = refusal(
+    "partitions-not-chosen",
+    "{pipeline} starts for the first time, on a cluster that gives it {cores} cores, and the number of its state partitions,"
+    " which its checkpoint fixes for good, is not given",
+    "anabranch run {called} --master {master} --set spark.sql.shuffle.partitions={partitions}   is one for each core; up to"
+    " three for each that it will ever have are good",
+    "or for all pipelines, in anabranch.toml, under [spark]:  sql.shuffle.partitions = {partitions}",
+)
+
 # Before a query starts on a table.
 _RESTORE_TABLE = "restore the table that it wrote to, then run it again"
 _NEW_TABLE = "set its checkpoint aside and run it: it writes all that Kafka retains to a new table: {set_aside}"
@@ -161,6 +170,14 @@ QUERY_FAILED = failure(
     "full log: {log}",
     "anabranch run {pipeline}   resumes from its last committed batch",
 )
+TRANSFORM_FAILED = failure(
+    "transform-failed",
+    "{pipeline} failed at {where}: {kind}: {sentence}",
+    "correct that line, or the record that it cannot take; anabranch check {pipeline}   judges it without data",
+    "anabranch run {pipeline}   resumes from its last committed batch",
+    "full log: {log}",
+)
+REHEARSAL_FAILED = failure("rehearsal-failed", "{where}: {kind}: {sentence}", "correct that line")
 OUT_OF_MEMORY = failure(
     "out-of-memory",
     "{pipeline} failed: Java ran out of memory: {reason}",
@@ -177,6 +194,14 @@ QUERY_FORBIDDEN = failure(
 )
 RUN_RESUMES = note("run-resumes", "anabranch run {pipelines: }   resumes from the last committed batch")
 WAITS_FOR_KAFKA = note("waits-for-kafka", "Kafka was unreachable and ended it; it restarts on its checkpoint")
+WAITS_FOR_WORKER = note(
+    "waits-for-worker", "a Python worker took more than 10 seconds to start and Spark ended it; it restarts on its checkpoint"
+)
+WAITS_FOR_EXECUTORS = note(
+    "waits-for-executors",
+    "the cluster has no executor left for it; it resumes as soon as a worker gives one. Ctrl-C twice stops it now, and its"
+    " batch runs again at the next start",
+)
 OUTPUT_CLOSED = note(
     "output-closed-under-a-run",
     "nobody reads the output any more, so the run was stopped; a batch that could not be printed was not committed,"
@@ -192,7 +217,7 @@ WATERMARK_JUMP = refusal(
     "{pipeline} stopped before batch {batch}, which has written nothing: {jump}. More than {limit} is not allowed by its"
     " setting watermark_jump",
     "if the jump is right: anabranch run {called} --allow-watermark-jump   lets this batch pass",
-    'if it is not: anabranch rewind {called} {target}, then set skip = ["{record}"] in [pipelines.{pipeline}] of'
+    'if it is not: anabranch rewind {called} {target}, then set skip = ["{record}"] in [pipeline.{pipeline}] of'
     " anabranch.toml, then: anabranch run {called}",
 )
 
@@ -201,7 +226,7 @@ NOT_READABLE = failure("not-readable", "{path} cannot be read: {reason}", "check
 NOTHING_HAS_RUN = note(
     "nothing-has-run",
     "no pipeline has run in this project yet",
-    "anabranch run visits-log   starts one",
+    "anabranch run {pipeline}   starts one",
     "anabranch status --all   lists those that there are",
 )
 UNFINISHED_BATCH = note("unfinished-batch", "batch {batch} was planned and not committed, it runs again at the next start")
@@ -213,3 +238,6 @@ HISTORY_GONE = failure(
     "history-gone", "{pipeline} has no history to show: {why}", "the next batch that it runs begins a new one"
 )
 PERIOD_EMPTY = misuse("period-empty", "--last {last} is no period", "--last 1h")
+NO_LONGER_DECLARED = note(
+    "no-longer-declared", "{pipeline} is not declared any more; its checkpoint is, as the definition beside it says"
+)

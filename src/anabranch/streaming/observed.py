@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -10,6 +10,7 @@ from anabranch.checkpoint.baseline_file import read_baseline
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.figures import UNKNOWN, Figures, figures_of, judge_history, lost_behind, newest_ended
 from anabranch.checkpoint.history import EMPTY, HistoryEntry, newest_entry
+from anabranch.checkpoint.layout import KafkaOffsets
 from anabranch.checkpoint.reader import read_logs
 from anabranch.errors import AnabranchError, Reason
 from anabranch.kafka.admin import KafkaAdmin
@@ -32,6 +33,8 @@ class Observed:
     pipeline: Pipeline
     location: CheckpointLocation
     is_own_sink: bool
+    # False: it is known only from what is kept beside its checkpoint.
+    is_declared: bool
     holder: Holder | None
     # None: it cannot be read.
     checkpoint: Checkpoint | None
@@ -71,11 +74,9 @@ class Observed:
         return checkpoint.newest if checkpoint.newest not in checkpoint.commits else None
 
     @property
-    def read(self) -> Mapping[int, int]:
-        """Per partition, up to where it has read its topic."""
-        if self.checkpoint is None:
-            return {}
-        return self.checkpoint.start_of(self.checkpoint.next_batch).get(self.pipeline.source_topic, {})
+    def read(self) -> KafkaOffsets:
+        """Up to where it has read its topics."""
+        return {} if self.checkpoint is None else self.checkpoint.start_of(self.checkpoint.next_batch)
 
     @property
     def has_watermark(self) -> bool:
@@ -112,6 +113,7 @@ def _observe(
         pipeline=pipeline,
         location=location,
         is_own_sink=is_own_sink,
+        is_declared=project.is_declared(pipeline),
         holder=holder,
         checkpoint=checkpoint,
         operation=operation,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Protocol
@@ -13,8 +14,11 @@ from typing import TYPE_CHECKING, Protocol
 from anabranch.errors import Reason
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.pipeline.definition import Pipeline
-from anabranch.project.project import Cluster, Project, cluster_of
-from anabranch.project.session import Busy, new_log_file, open_session
+from anabranch.pipeline.sinks import Table
+from anabranch.project.kafka import Cluster, cluster_of
+from anabranch.project.project import Project
+from anabranch.project.session import Busy, count_cluster_cores, new_log_file, open_session
+from anabranch.spark.executors import SharedPath
 from anabranch.spark.session import Session
 from anabranch.storage.lease import Lease, take_lease
 from anabranch.streaming import messages
@@ -55,6 +59,7 @@ def run_pipelines(project: Project, request: RunRequest, ui: RunUI) -> None:
     cluster = cluster_of(project)
     admin = KafkaAdmin(cluster.for_python)
     log_file = new_log_file(project, "run")
+    count_cores = partial(count_cluster_cores, project, ui, log_file, request.spark_settings)
     with ExitStack() as stack:
         leases, starts = [], []
         for pipeline in request.pipelines:
@@ -63,7 +68,7 @@ def run_pipelines(project: Project, request: RunRequest, ui: RunUI) -> None:
             stack.callback(lease.release)
             leases.append(lease)
             withdraw_stop(location)
-            start = check_start(project, pipeline, admin, request.start, request.spark_settings)
+            start = check_start(project, pipeline, admin, request.start, request.spark_settings, count_cores)
             starts.append(start)
             if (created := policy_of(pipeline.sink).prepare(pipeline, admin)) is not None:
                 ui.tell(created)
@@ -71,13 +76,22 @@ def run_pipelines(project: Project, request: RunRequest, ui: RunUI) -> None:
                 ui.tell(reason)
             if lease.taken_over:
                 ui.tell(messages.TOOK_OVER(pipeline=pipeline.name, holder=lease.taken_over.describe()))
-        session = open_session(project, ui, log_file, changes=request.spark_settings, debug=request.debug)
+        shared = list(_shared_paths(project, request.pipelines))
+        session = open_session(project, ui, log_file, changes=request.spark_settings, shared=shared, debug=request.debug)
         for lease in leases:
             lease.name_jvm(session.jvm.pid)
         runner = _runner(session, project, request, cluster, admin, ui, log_file, leases, starts)
         _run(session, runner, [pipeline.name for pipeline in request.pipelines])
         for pipeline in request.pipelines:
             note_started(project, pipeline)
+
+
+def _shared_paths(project: Project, pipelines: Sequence[Pipeline]) -> Iterator[SharedPath]:
+    """Executors write state and rows themselves."""
+    for pipeline in pipelines:
+        yield SharedPath(project.checkpoint(pipeline).path)
+        if isinstance(pipeline.sink, Table):
+            yield SharedPath(Path(pipeline.sink.path))
 
 
 def _runner(
@@ -103,7 +117,7 @@ def _runner(
             checkpoint=str(location),
             kafka=cluster.for_java,
             zone=project.settings.timezone,
-            start=start.starting_offsets,
+            starts=start.starting_offsets,
             until_caught_up=request.until_caught_up,
         )
         runs.append(PipelineRun(query, location, lease.release, lease.renew, start.called, request.allows_watermark_jump))
@@ -117,8 +131,11 @@ def _run(session: Session, runner: Runner, names: Sequence[str]) -> None:
         with session.jvm.blamed(messages.RUN_RESUMES(pipelines=names).text):
             runner.run()
     except BaseException as error:
-        # Killed, not ended, whatever happened: it must write nothing more once the leases are free.
-        session.jvm.kill()
+        if runner.is_over:
+            session.end()
+        else:
+            # Killed, not ended: it must write nothing more once the leases are free.
+            session.jvm.kill()
         if isinstance(error, Interrupted):
             raise KeyboardInterrupt from None
         raise

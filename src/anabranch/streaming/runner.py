@@ -1,7 +1,7 @@
 """Runs pipelines in one Spark application until they are stopped, or have caught up.
 
 It waits for events: a batch that ended, a query that ended, a request to stop. Between them, once in a tick, it polls what
-sends no events: Kafka's end offsets, and stop requests from other terminals.
+sends no events: Kafka's end offsets, a cluster's executors, and stop requests from other terminals.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, Protocol
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -23,21 +21,22 @@ from anabranch.checkpoint.reader import read_batch, read_logs
 from anabranch.checkpoint.reconcile import reconcile
 from anabranch.errors import AnabranchError, Reason
 from anabranch.kafka.admin import KafkaAdmin
-from anabranch.pipeline.definition import Out
+from anabranch.pipeline.sinks import Out
 from anabranch.streaming import messages
 from anabranch.streaming.batch_figures import batch_record, watermark_jump
 from anabranch.streaming.batch_gate import BatchGate
-from anabranch.streaming.failures import Cause, cause_of
+from anabranch.streaming.blame import failure_of, is_of_query
+from anabranch.streaming.cluster_watch import ClusterWatch
+from anabranch.streaming.failures import TRANSIENT, Cause, cause_of, is_transient
 from anabranch.streaming.query import end_after_batch, has_ended, start_query
 from anabranch.streaming.query_events import Ended, Event, EventListener, Progressed, StopAll
 from anabranch.streaming.run_progress import RunProgress
 from anabranch.streaming.running import PipelineRun, Running
 from anabranch.streaming.stop import is_stop_asked, withdraw_stop
 from anabranch.streaming.watermark_guard import WatermarkGuard
-from anabranch.text.exceptions import summary_of
 
 TICK_S = 0.25
-POLL_KAFKA_S = 2.0
+POLL_S = 2.0
 # A query that ended because Kafka was unreachable is restarted after 1, 2, 4 ... 30 s.
 BACKOFF_S = (1.0, 30.0)
 # Spark's listener bus may drop an event. A query that has ended is believed without it after this long: until then the
@@ -45,11 +44,6 @@ BACKOFF_S = (1.0, 30.0)
 EVENT_LOST_S = 5.0
 # A query that asks Kafka for its offsets so long after a stop was asked for waits for a Kafka that is away.
 KAFKA_SILENT_S = 3.0
-_FAILURES = {
-    "data lost": messages.DATA_LOST,
-    "out of memory": messages.OUT_OF_MEMORY,
-    "no permission": messages.QUERY_FORBIDDEN,
-}
 
 
 class RunOutput(Protocol):
@@ -69,10 +63,15 @@ class Runner:
         self._polled_at_s = 0.0
         self._stopping = False
         self._listener = EventListener(self._events)
+        self._cluster = ClusterWatch(spark)
 
     @property
     def is_stopping(self) -> bool:
         return self._stopping
+
+    @property
+    def is_over(self) -> bool:
+        return all(running.ended for running in self._running)
 
     def stop_all(self) -> None:
         """Safe to be called from a signal handler."""
@@ -84,11 +83,11 @@ class Runner:
         self._spark.streams.addListener(self._listener)
         for running in self._running:
             self._start(running)
-        while not all(running.ended for running in self._running):
+        while not self.is_over:
             self._await_event()
             for running in self._running:
                 self._tick(running)
-            self._poll_kafka()
+            self._poll()
             self._output.show([running.progress for running in self._running])
         self._spark.streams.removeListener(self._listener)
         for running in self._running:
@@ -110,13 +109,16 @@ class Runner:
         running.retry_at_s = running.inactive_since_s = None
         checkpoint = read_logs(running.run.location.storage())
         running.recorded = reconcile(running.run.location, checkpoint)
-        running.read = checkpoint.start_of(checkpoint.next_batch).get(running.topic, {})
+        running.read = checkpoint.start_of(checkpoint.next_batch)
         try:
             running.query = start_query(self._spark, running.run.query, self._out, running.gate)
-        except (Py4JError, PySparkException) as error:
+        except Exception as error:
+            if not is_of_query(running.run.query.pipeline, error):
+                raise
             # Read now: once the JVM is gone, its exceptions have no words.
-            raise self._failure(running, cause_of(str(error)), str(error)) from None
-        running.update(state="running", note="")
+            self._fail(running, self._failure(running, cause_of(str(error)), error))
+        else:
+            running.update(state="running", note="")
 
     def _await_event(self) -> None:
         try:
@@ -155,11 +157,11 @@ class Runner:
     def _record(self, running: Running, progress: dict[str, Any]) -> None:
         location, pipeline = running.run.location, running.run.query.pipeline
         logs = read_batch(location.storage(), progress["batchId"])
-        record = batch_record(progress, pipeline, logs)
+        record = batch_record(progress, pipeline, logs, was_retried=self._cluster.was_retried(pipeline.name))
         jump = watermark_jump(record, pipeline, logs)
         append_batch(location, record, jump)
         running.recorded, running.failures = record.batch, 0
-        running.read = logs.end_of(record.batch).get(running.topic) or running.read
+        running.read = logs.end_of(record.batch) or running.read
         self._show_batch(running, record)
         if jump is not None:
             about = jump_of(jump)
@@ -193,21 +195,30 @@ class Runner:
         )
 
     def _query_ended(self, running: Running, error: str | None) -> None:
-        self._catch_up(running, below=_next(running.newest_commit()))
+        self._catch_up(running, below=running.next_batch())
         running.query = None
         cause = "stopped" if error is None else cause_of(error)
-        if cause == "kafka away" and not running.gate.is_closing:
+        if is_transient(cause, running.failures) and not running.gate.is_closing:
             running.retry_at_s = monotonic() + min(BACKOFF_S[0] * 2**running.failures, BACKOFF_S[1])
             running.failures += 1
-            running.update(state="waiting", note=messages.WAITS_FOR_KAFKA().text)
+            running.update(state="waiting", note=TRANSIENT[cause]().text)
+            return
+        if cause not in ("stopped", "output closed") and not (running.gate.is_closing and cause in TRANSIENT):
+            self._fail(running, self._failure(running, cause, error or ""))
             return
         running.end()
+        running.update(state="stopped", note="")
         if cause == "output closed":
             # Of all pipelines: their prints have one reader. The batch is not committed, it prints at the next start.
             self.stop_all()
-        elif cause != "stopped" and not (running.gate.is_closing and cause == "kafka away"):
-            running.error = self._failure(running, cause, error or "")
-        running.update(state="failed" if running.error else "stopped", note="")
+
+    def _fail(self, running: Running, error: AnabranchError) -> None:
+        """The others go on; the first error is raised when all have ended."""
+        running.error = error
+        running.end()
+        running.update(state="failed", note="")
+        if len(self._running) > 1:
+            self._output.tell(error.reason)
 
     def _tick(self, running: Running) -> None:
         self._notice_end(running)
@@ -261,30 +272,29 @@ class Runner:
         running.idle_since_s = None
         return now_s - running.closed_at_s >= KAFKA_SILENT_S and status["message"].startswith("Getting offsets")
 
-    def _poll_kafka(self) -> None:
-        if monotonic() - self._polled_at_s < POLL_KAFKA_S:
+    def _poll(self) -> None:
+        if monotonic() - self._polled_at_s < POLL_S:
             return
         self._polled_at_s = monotonic()
+        lacks_executors = self._cluster.lacks_executors()
         for running in self._running:
             if running.ended:
                 continue
             try:
-                running.retained = self._admin.offset_ranges(running.topic)
+                running.retained = {topic: self._admin.offset_ranges(topic) for topic in running.topics}
             except AnabranchError as error:
                 if running.progress.state == "running":
                     running.update(state="waiting", note=error.text)
                 continue
-            if running.progress.state == "waiting" and running.query is not None:
+            if lacks_executors:
+                state = "stopping" if running.gate.is_closing else "waiting"
+                running.update(state=state, note=messages.WAITS_FOR_EXECUTORS().text)
+            elif running.progress.state == "waiting" and running.query is not None:
                 running.update(state="running", note="")
             running.update(lag=running.lag)
 
-    def _failure(self, running: Running, cause: Cause, error: str) -> AnabranchError:
+    def _failure(self, running: Running, cause: Cause, error: Exception | str) -> AnabranchError:
         below = entry_below(newest_first(running.run.location), running.recorded + 1)
         if (stopped := running.guard.refusal(running.run.query.pipeline, running.run.called, below)) is not None:
             return stopped
-        failed = _FAILURES.get(cause, messages.QUERY_FAILED)
-        return failed(pipeline=running.name, reason=summary_of(error), log=self._log_file)
-
-
-def _next(batch: int | None) -> int:
-    return 0 if batch is None else batch + 1
+        return failure_of(running.run.query.pipeline, cause, error, self._log_file)

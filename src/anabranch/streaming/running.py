@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from anabranch.checkpoint.layout import OffsetRange
+from anabranch.checkpoint.layout import KafkaOffsets, RetainedOffsets
 from anabranch.checkpoint.reader import read_logs
 from anabranch.checkpoint.restartable import lag_of
 from anabranch.errors import AnabranchError
@@ -45,8 +45,9 @@ class Running:
     query: StreamingQuery | None = None
     # The newest batch in the history.
     recorded: int = -1
-    retained: dict[int, OffsetRange] = field(default_factory=dict)
-    read: Mapping[int, int] = field(default_factory=dict)
+    # Topic -> partition.
+    retained: RetainedOffsets = field(default_factory=dict)
+    read: KafkaOffsets = field(default_factory=dict)
     # When a stop was asked for, and since when the query has looked idle then.
     closed_at_s: float = 0.0
     idle_since_s: float | None = None
@@ -62,11 +63,15 @@ class Running:
         return self.run.query.pipeline.name
 
     @property
-    def topic(self) -> str:
-        return self.run.query.pipeline.source_topic
+    def topics(self) -> tuple[str, ...]:
+        return self.run.query.pipeline.topic_names
 
     def newest_commit(self) -> int | None:
         return read_logs(self.run.location.storage()).commits.newest
+
+    def next_batch(self) -> int:
+        newest = self.newest_commit()
+        return 0 if newest is None else newest + 1
 
     def update(self, **changes: Any) -> None:
         self.progress = replace(self.progress, **changes)
@@ -75,7 +80,11 @@ class Running:
     def lag(self) -> int | None:
         if not self.retained:
             return None
-        return sum(lag_of(offsets, self.read.get(partition)) for partition, offsets in self.retained.items())
+        return sum(
+            lag_of(offsets, self.read.get(topic, {}).get(partition))
+            for topic, partitions in self.retained.items()
+            for partition, offsets in partitions.items()
+        )
 
     def end(self) -> None:
         self.ended = True

@@ -12,6 +12,8 @@ _OPTIONS = {
     "includeHeaders": "true",
     # Spark's consumer takes 500 records at a time by default; 5,000 made a large batch a seventh faster.
     "kafka.max.poll.records": "5000",
+    # At the end of a topic a consumer's next fetch waits so long for further records, and a batch with it: 500 ms by default.
+    "kafka.fetch.max.wait.ms": "20",
     # An idle query dies after 184 s without Kafka by default; so it waits for a day, and resumes where it was.
     # (Rejected credentials fail at once, and are retried only so often: with 1,000 retries it would look like an idle query.)
     "kafka.default.api.timeout.ms": "86400000",

@@ -6,12 +6,12 @@ judged: without Kafka nothing is said about topics.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from anabranch.checkpoint.baseline import Baseline
 from anabranch.checkpoint.checkpoint import Checkpoint
-from anabranch.checkpoint.layout import OffsetRange
+from anabranch.checkpoint.layout import RetainedOffsets
 from anabranch.checkpoint.messages import OTHER_CLUSTER, OTHER_SINK, TOPIC_RECREATED
 from anabranch.checkpoint.restartable import not_retained
 from anabranch.errors import Reason, Refused
@@ -30,8 +30,8 @@ class StartFacts:
     # As at the last start; None: nothing was written down.
     before: Baseline | None
     now: Baseline
-    # What Kafka retains of the source topic; None: Kafka is unreachable.
-    retained: Mapping[int, OffsetRange] | None
+    # What Kafka retains of each topic that it reads; None: Kafka is unreachable.
+    retained: RetainedOffsets | None
     # As a command names it, with its sink; and the command that sets its checkpoint aside.
     called: str
     set_aside: str
@@ -60,12 +60,25 @@ def why_not_these_settings(facts: StartFacts) -> Iterator[Refused]:
         yield _differs(facts, reasons)
 
 
+def why_not_these_partitions(facts: StartFacts, master: str, count_cores: Callable[[], int]) -> Iterator[Refused]:
+    """Nobody has said their number, on a cluster: a first start would fix that of one machine for the lifetime of the state."""
+    if facts.is_first and keeps_state(facts.pipeline):
+        cores = count_cores()
+        about = {"pipeline": facts.pipeline.name, "called": facts.called, "master": master, "partitions": max(2, cores)}
+        yield messages.PARTITIONS_NOT_CHOSEN(**about, cores=cores or "an unknown number of")
+
+
+def keeps_state(pipeline: Pipeline) -> bool:
+    """Whether its results are made of more than one batch."""
+    return not pipeline.per_batch and (bool(pipeline.grouping) or pipeline.watermark_s is not None)
+
+
 def why_not_retained(facts: StartFacts) -> Iterator[Refused]:
     """Kafka lacks what the next batch needs. Spark does not look (docs/internals/hazards.md, N)."""
     if facts.retained is None:
         return
     start = facts.checkpoint.start_of(facts.checkpoint.next_batch)
-    if gone := list(not_retained(start, {facts.pipeline.source_topic: facts.retained})):
+    if gone := list(not_retained(start, facts.retained)):
         yield messages.OFFSETS_LOST(pipeline=facts.pipeline.name, why=gone, ways=list(_start_over(facts)))
 
 
@@ -101,7 +114,7 @@ def what_changed(facts: StartFacts) -> Iterator[Reason]:
 def where_it_starts(facts: StartFacts, start: str) -> Reason:
     name, newest = facts.pipeline.name, facts.checkpoint.newest
     if newest is None:
-        return messages.FIRST_START(pipeline=name, where=_WHERE[start], topic=facts.pipeline.source_topic)
+        return messages.FIRST_START(pipeline=name, where=_WHERE[start], topic=", ".join(facts.pipeline.topic_names))
     if newest in facts.checkpoint.commits:
         return messages.RESUMES(pipeline=name, batch=newest)
     return messages.REPEATS_BATCH(pipeline=name, batch=newest)

@@ -18,8 +18,8 @@ from anabranch.checkpoint.restartable import lag_of
 from anabranch.errors import AnabranchError, Reason
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.unread import Place, first_timestamps_ms
-from anabranch.pipeline.catalog import PIPELINES
-from anabranch.project.project import Project, admin_of
+from anabranch.project.kafka import admin_of
+from anabranch.project.project import Project
 from anabranch.streaming import messages
 from anabranch.streaming.observed import Observed, observe
 from anabranch.text.format import format_duration, instant
@@ -46,8 +46,8 @@ class PipelineStatus:
     # A rewind or undo that is not finished.
     operation: str | None
     watermark: str | None
-    # Per partition; None where it is not known: Kafka is unreachable, or an operation is not finished.
-    lag: dict[int, int] | None
+    # Topic -> partition; None where it is not known: Kafka is unreachable, or an operation is not finished.
+    lag: dict[str, dict[int, int]] | None
     # How long the oldest unread record has been waiting.
     lag_s: float | None
     # Over the last 5 minutes.
@@ -97,10 +97,10 @@ def _as_json(one: PipelineStatus) -> dict[str, Any]:
 def status_of(project: Project, *, every: bool = False) -> Status:
     """Of the pipelines that have run, for each sink; `every`: also of those that have not."""
     admin, kafka = _connect(project)
-    found = [one for pipeline in PIPELINES for one in observe(project, pipeline, admin)]
+    found = [one for pipeline in project.pipelines for one in observe(project, pipeline, admin)]
     shown = [one for one in found if every or one.has_run]
-    ranges = _ranges(admin, {one.pipeline.source_topic for one in shown})
-    places = {place for one in shown for place in _first_unread(one, ranges).values()}
+    ranges = _ranges(admin, {topic for one in shown for topic in one.pipeline.topic_names})
+    places = {place for one in shown for place in _first_unread(one, ranges)}
     waiting = first_timestamps_ms(admin, places, _UNREAD_TIMEOUT_S) if admin is not None else {}
     return Status(kafka, [_status(one, ranges, waiting, time()) for one in shown])
 
@@ -194,6 +194,8 @@ def _rows_per_s(one: Observed, now_s: float) -> float | None:
 
 
 def _notes(one: Observed, age_s: float | None) -> Iterator[Reason]:
+    if not one.is_declared:
+        yield messages.NO_LONGER_DECLARED(pipeline=one.pipeline.name)
     if one.misfit is not None:
         yield one.misfit
     if one.unfinished_batch is not None and one.holder is None:
@@ -209,26 +211,29 @@ def _notes(one: Observed, age_s: float | None) -> Iterator[Reason]:
         yield figures.jump.describe()
 
 
-def _lag(one: Observed, ranges: Ranges) -> dict[int, int] | None:
-    retained = ranges.get(one.pipeline.source_topic)
-    if retained is None or one.checkpoint is None or one.operation is not None:
+def _lag(one: Observed, ranges: Ranges) -> dict[str, dict[int, int]] | None:
+    topics, read = one.pipeline.topic_names, one.read
+    if not ranges.keys() >= set(topics) or one.checkpoint is None or one.operation is not None:
         return None
-    return {partition: lag_of(offsets, one.read.get(partition)) for partition, offsets in retained.items()}
-
-
-def _first_unread(one: Observed, ranges: Ranges) -> dict[int, Place]:
-    """Of each partition that it lags behind. One that never ran waits for nothing."""
-    lag = _lag(one, ranges) if one.has_run else None
-    topic = one.pipeline.source_topic
     return {
-        partition: Place(topic, partition, max(ranges[topic][partition].earliest, one.read.get(partition, 0)))
-        for partition, count in (lag or {}).items()
-        if count > 0
+        topic: {partition: lag_of(offsets, read.get(topic, {}).get(partition)) for partition, offsets in ranges[topic].items()}
+        for topic in topics
     }
 
 
+def _first_unread(one: Observed, ranges: Ranges) -> list[Place]:
+    """Of each partition that it lags behind. One that never ran waits for nothing."""
+    lag = _lag(one, ranges) if one.has_run else None
+    return [
+        Place(topic, partition, max(ranges[topic][partition].earliest, one.read.get(topic, {}).get(partition, 0)))
+        for topic, partitions in (lag or {}).items()
+        for partition, count in partitions.items()
+        if count > 0
+    ]
+
+
 def _lag_s(one: Observed, ranges: Ranges, waiting: Mapping[Place, int | None], now_s: float) -> float | None:
-    places = _first_unread(one, ranges).values()
+    places = _first_unread(one, ranges)
     if not one.has_run or _lag(one, ranges) is None or any(place not in waiting for place in places):
         return None
     since = [since_ms for place in places if (since_ms := waiting[place]) is not None]
