@@ -61,7 +61,7 @@ def project(
         "visits-counter": f', sink = "{counts.name}"',
         "browsers-stateful": f', sink = "{browsers.name}"',
     }
-    pipelines = "".join(f'[pipelines.{name}]\ntopics = {{ source = "{source}"{sink} }}\n' for name, sink in sinks.items())
+    pipelines = "".join(f'[pipeline.{name}]\ntopics = {{ source = "{source}"{sink} }}\n' for name, sink in sinks.items())
     project.configure(f'[kafka]\nbootstrap_servers = "{kafka["bootstrap.servers"]}"\n{pipelines}')
     many = [_visit("07:21", f"browser {number}") for number in range(BROWSERS)]
     visits = [_visit("07:00"), _visit("07:01"), _visit("07:02"), *many, _visit("09:00")]

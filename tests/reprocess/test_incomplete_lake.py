@@ -33,8 +33,8 @@ def _visits(*times: str) -> list[str]:
 
 
 def _configure(project: Project, address: str, topic: str, table: str = "") -> None:
-    lake = f'[pipelines.visits-lake]\ntopics = {{ source = "{topic}" }}\n{table}\n'
-    counter = f'[pipelines.visits-counter]\ntopics = {{ source = "{topic}", sink = "{topic}-counts" }}\n'
+    lake = f'[pipeline.visits-lake]\ntopics = {{ source = "{topic}" }}\n{table}\n'
+    counter = f'[pipeline.visits-counter]\ntopics = {{ source = "{topic}", sink = "{topic}-counts" }}\n'
     project.configure(f'[kafka]\nbootstrap_servers = "{address}"\n{lake}{counter}')
 
 
@@ -74,7 +74,7 @@ def test_a_lake_that_began_later_is_refused_and_a_new_one_gives_the_right_result
 
     # The remedy: a new lake.
     (way,) = remedies(refused.stderr)
-    assert 'table = "PATH" in [pipelines.visits-lake]' in way
+    assert 'table = "PATH" in [pipeline.visits-lake]' in way
     _configure(project, kafka["bootstrap.servers"], topic, 'table = "another"')
     done = paste(project, way.rpartition(", then ")[2])
     assert done.returncode == 0, done.stderr
@@ -155,7 +155,7 @@ def _forget(project: Project) -> None:
     """What the lake's query has counted, and what was proven already."""
     (history,) = (project.directory / ".anabranch" / "checkpoints" / "visits-lake").glob("*.history.jsonl")
     history.unlink()
-    (project.directory / ".anabranch" / "lake-proof.json").unlink()
+    (project.directory / ".anabranch" / "lake-proof-visits-lake.json").unlink()
 
 
 def test_marks_of_transactions_are_no_loss_and_a_row_that_is_gone_is(holes: Project) -> None:

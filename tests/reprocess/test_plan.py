@@ -17,7 +17,9 @@ from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
 from anabranch.pipeline.builtin.visits_log import VISITS_LOG
 from anabranch.pipeline.builtin.visits_sessions import VISITS_SESSIONS
 from anabranch.pipeline.builtin.visits_windows import VISITS_WINDOWS
-from anabranch.pipeline.definition import Pipeline, Topic
+from anabranch.pipeline.definition import Pipeline
+from anabranch.pipeline.sinks import Results
+from anabranch.pipeline.windows import Windows
 from anabranch.project.project import open_project
 from anabranch.reprocess.apply import REPROCESS
 from anabranch.reprocess.explain import explain_reprocess
@@ -43,7 +45,10 @@ SEVEN = 1756969200000  # 2025-09-04T07:00Z
 
 @given(st.integers(0, 10**13), st.integers(1, 10**9), st.sampled_from([60, 300, 600, 3600]))
 def test_a_range_is_widened_to_whole_windows_and_by_less_than_one_at_each_end(start: int, length: int, window_s: int) -> None:
-    asked, wide = Range(start, start + length), whole_windows(Range(start, start + length), window_s)
+    asked, wide = (
+        Range(start, start + length),
+        whole_windows(Range(start, start + length), Windows(window_s * 1000, window_s * 1000)),
+    )
     window_ms = window_s * 1000
     assert wide.start_ms % window_ms == wide.end_ms % window_ms == 0
     assert 0 <= asked.start_ms - wide.start_ms < window_ms
@@ -53,7 +58,7 @@ def test_a_range_is_widened_to_whole_windows_and_by_less_than_one_at_each_end(st
 @pytest.mark.parametrize("end", [SEVEN, SEVEN - MINUTE])
 def test_an_empty_or_reversed_range_is_refused(end: int) -> None:
     with pytest.raises(Refused) as refused:
-        whole_windows(Range(SEVEN, end), 600)
+        whole_windows(Range(SEVEN, end), Windows(600_000, 600_000))
     assert refused.value.code == "empty-range"
 
 
@@ -118,7 +123,7 @@ def test_a_pipeline_whose_windows_cannot_be_recomputed_is_refused_with_the_reaso
 
 def test_the_topic_to_correct_is_the_pipelines_own_or_the_one_that_is_named() -> None:
     assert with_topic(VISITS_COUNTER, None) == VISITS_COUNTER
-    assert with_topic(VISITS_WINDOWS, "counts").sink == Topic("counts")
+    assert with_topic(VISITS_WINDOWS, "counts").sink == Results("counts")
     for pipeline in (VISITS_LOG, BROWSERS_STATELESS):
         with pytest.raises(Refused):
             with_topic(pipeline, "counts")
@@ -143,7 +148,7 @@ def test_chunks_make_up_the_range_window_by_window_and_every_row_is_in_one(
     first_hour, last_hour = hours_of(wanted)
     by_hour = {hour: count for hour, count in ((first_hour // 100 * 100 + h, n) for h, n in rows.items()) if hour <= last_hour}
     by_hour = {hour: count for hour, count in by_hour.items() if hour >= first_hour}
-    chunks = list(split_range(wanted, window_s, by_hour, at_most))
+    chunks = list(split_range(wanted, Windows(window_s * 1000, window_s * 1000), by_hour, at_most))
     assert [chunk.range.start_ms for chunk in chunks] == [wanted.start_ms, *(chunk.range.end_ms for chunk in chunks[:-1])]
     assert chunks[-1].range.end_ms == wanted.end_ms
     assert all(chunk.range.start_ms % (window_s * 1000) == 0 < chunk.range.end_ms - chunk.range.start_ms for chunk in chunks)
@@ -152,7 +157,7 @@ def test_chunks_make_up_the_range_window_by_window_and_every_row_is_in_one(
 
 def test_a_large_range_is_cut_where_its_rows_are() -> None:
     day = Range(SEVEN, SEVEN + 180 * MINUTE)
-    chunks = list(split_range(day, 600, {2025090407: 6, 2025090408: 5, 2025090409: 1}, 10))
+    chunks = list(split_range(day, Windows(600_000, 600_000), {2025090407: 6, 2025090408: 5, 2025090409: 1}, 10))
     assert [(chunk.range.end_ms - SEVEN, chunk.rows) for chunk in chunks] == [(60 * MINUTE, 6), (180 * MINUTE, 6)]
 
 

@@ -15,8 +15,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from anabranch.delta.lake import files_within
+from anabranch.pipeline.builtin.catalog import VISITS_LAKE
+from anabranch.pipeline.builtin.visits import VISITS
 from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
-from anabranch.pipeline.builtin.visits_lake import VISITS_LAKE
+from anabranch.pipeline.lake import PARTITIONS
 from anabranch.reprocess.plan import Range, hours_of
 from anabranch.reprocess.recompute import recompute
 from anabranch.streaming.decoder.decode import decode
@@ -45,8 +47,8 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
         F.lit(datetime(2025, 9, 5, tzinfo=UTC)).alias("timestamp"),
         F.lit(None).cast("array<struct<key:string,value:binary>>").alias("headers"),
     )
-    rows_of_lake = transformed(decode(records, zone="UTC", future_tolerance_s=3600), VISITS_LAKE)
-    rows_of_lake.coalesce(1).write.format("delta").partitionBy(*VISITS_LAKE.partition_by).save(str(path))
+    rows_of_lake = transformed([decode(records, VISITS, zone="UTC", future_tolerance_s=3600)], VISITS_LAKE)
+    rows_of_lake.coalesce(1).write.format("delta").partitionBy(*PARTITIONS).save(str(path))
     return path
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from anabranch.checkpoint.layout import OffsetRange
 from anabranch.delta.lake import files_within
 from anabranch.errors import Refused
 from anabranch.kafka.records import GroupProducer, latest_by_key, read_records
 from anabranch.operations.log import new_operation_id
-from anabranch.pipeline.catalog import PIPELINES
-from anabranch.pipeline.definition import Pipeline, Topic, find_pipeline
-from anabranch.project.project import Project, admin_of, cluster_of
+from anabranch.pipeline.definition import Pipeline
+from anabranch.pipeline.sinks import Results
+from anabranch.pipeline.windows import windows_of
+from anabranch.project.kafka import admin_of, cluster_of
+from anabranch.project.project import Project
 from anabranch.project.session import Busy, Count
-from anabranch.reprocess.inspect import later_results, stream_state, take_snapshot
+from anabranch.reprocess.inspect import lake_behind, later_results, stream_state, take_snapshot
 from anabranch.reprocess.plan import (
     Range,
     RangeChunk,
@@ -24,9 +27,11 @@ from anabranch.reprocess.plan import (
     count_windows,
     hours_of,
     split_range,
+    times_of,
     unexpected_between,
     with_topic,
 )
+from anabranch.spark.executors import SharedPath
 from anabranch.spark.session import Session
 from anabranch.storage.files import Format
 from anabranch.streaming.result_headers import operation_headers
@@ -41,6 +46,10 @@ _CHUNK_ROWS = 500_000
 _CHUNKS_OF_UNTIMED = 4
 
 
+def lake_for_executors(project: Project, pipeline: Pipeline) -> list[SharedPath]:
+    return [SharedPath(lake_behind(project, pipeline), is_written=False)]
+
+
 def plan_reprocess(
     project: Project,
     pipeline: Pipeline,
@@ -50,16 +59,15 @@ def plan_reprocess(
     session: Session,
     ui: Busy,
 ) -> ReprocessPlan:
-    assert isinstance(pipeline.sink, Topic)
-    assert pipeline.window_s is not None
-    admin = admin_of(project)
+    assert isinstance(pipeline.sink, Results)
+    admin, path, windows = admin_of(project), lake_behind(project, pipeline), windows_of(pipeline)
     with ui.busy("Finding the files of the lake"):
-        lake = files_within(project.lake, *hours_of(wanted), lake_version)
+        lake = files_within(path, *hours_of(times_of(wanted, windows)), lake_version)
     rows_at_most = max(_CHUNK_ROWS, _CHUNKS_OF_UNTIMED * lake.rows_without_time)
-    chunks = list(split_range(wanted, pipeline.window_s, lake.rows_by_hour, rows_at_most))
+    chunks = list(split_range(wanted, windows, lake.rows_by_hour, rows_at_most))
     try:
         with ui.counting("Recomputing windows from the lake") as count, session.jvm.blamed():
-            results = _recompute(project, pipeline, chunks, lake.version, session, count)
+            results = _recompute(project, pipeline, chunks, (path, lake.version), session, count)
     finally:
         with ui.busy("Ending Spark"):
             session.end()
@@ -76,8 +84,8 @@ def plan_reprocess(
         topic=pipeline.sink.name,
         asked=asked,
         range=wanted,
-        windows=count_windows(wanted, pipeline.window_s),
-        lake=str(project.lake),
+        windows=count_windows(wanted, windows),
+        lake=str(path),
         lake_version=lake.version,
         files=lake.files,
         rows=lake.rows,
@@ -88,20 +96,19 @@ def plan_reprocess(
 
 
 def _recompute(
-    project: Project, pipeline: Pipeline, chunks: list[RangeChunk], version: int, session: Session, count: Count
+    project: Project, pipeline: Pipeline, chunks: list[RangeChunk], lake: tuple[Path, int], session: Session, count: Count
 ) -> list[tuple[str, str]]:
     from anabranch.reprocess.recompute import recompute
 
-    assert pipeline.window_s is not None
-    zone, lake = project.settings.timezone, str(project.lake)
-    windows_in_all = sum(count_windows(chunk.range, pipeline.window_s) for chunk in chunks)
+    zone, (path, version) = project.settings.timezone, lake
+    windows_in_all = sum(count_windows(chunk.range, windows_of(pipeline)) for chunk in chunks)
     rows_in_all = sum(chunk.rows for chunk in chunks)
     results: list[tuple[str, str]] = []
     windows, rows = 0, 0
     count(0, windows_in_all, f", 0 of {rows_in_all:,} rows")
     for chunk in chunks:
-        results += recompute(session.spark, pipeline, chunk.range, lake=lake, version=version, zone=zone)
-        windows, rows = windows + count_windows(chunk.range, pipeline.window_s), rows + chunk.rows
+        results += recompute(session.spark, pipeline, chunk.range, lake=str(path), version=version, zone=zone)
+        windows, rows = windows + count_windows(chunk.range, windows_of(pipeline)), rows + chunk.rows
         count(windows, windows_in_all, f", {rows:,} of {rows_in_all:,} rows")
     return results
 
@@ -111,7 +118,7 @@ def apply_reprocess(project: Project, plan: ReprocessPlan, progress: Callable[[i
 
     Two at once do no harm: both have found the same records in the lake, so they send the same.
     """
-    pipeline = with_topic(project.pipeline(find_pipeline(PIPELINES, plan.pipeline)), plan.topic)
+    pipeline = with_topic(project.find([plan.pipeline])[0], plan.topic)
     # Windows that are open will close: one that was interrupted can be resumed then.
     check_closed(pipeline, plan.range, stream_state(project, pipeline))
     project.operations.record_plan(plan.operation, REPROCESS, plan)

@@ -15,11 +15,15 @@ from anabranch.delta.lake import open_lake, records_within
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.records import has_record, read_records
 from anabranch.operations.fence import check_not_fenced
-from anabranch.pipeline.catalog import LAKE
-from anabranch.pipeline.definition import Pipeline, Topic
-from anabranch.project.project import Project, admin_of
+from anabranch.pipeline.definition import Pipeline
+from anabranch.pipeline.sinks import Results
+from anabranch.pipeline.windows import windows_of
+from anabranch.project.kafka import admin_of
+from anabranch.project.lake import lake_path, path_of
+from anabranch.project.project import Project
+from anabranch.reprocess import messages
 from anabranch.reprocess.completeness import Gap, LakeProof, Loss, check_complete, gaps_of, inside, outside, still_to_prove
-from anabranch.reprocess.plan import Range, StreamState, check_closed, whole_windows
+from anabranch.reprocess.plan import Range, StreamState, check_closed, times_of, whole_windows
 from anabranch.reprocess.staleness import InputSnapshot, LaterResult
 from anabranch.storage.files import Format
 from anabranch.streaming.result_headers import OPERATION, ORIGIN
@@ -34,18 +38,30 @@ def check_range(project: Project, pipeline: Pipeline, asked: Range) -> tuple[Ran
 
     Refuses what may not be recomputed now. Starts no Spark.
     """
-    assert pipeline.window_s is not None
-    wanted = whole_windows(asked, pipeline.window_s)
-    for one in (pipeline, project.pipeline(LAKE)):
+    wanted = whole_windows(asked, windows_of(pipeline))
+    for one in (pipeline, _filling(project, pipeline)):
         check_not_fenced(project.checkpoint(one).storage(), f"{pipeline.name} cannot be recomputed")
     state = stream_state(project, pipeline)
     check_closed(pipeline, wanted, state)
     return wanted, _check_lake(project, pipeline)
 
 
+def _filling(project: Project, pipeline: Pipeline) -> Pipeline:
+    """What fills the lake that the windows are recomputed from."""
+    lake = project.lake_for(pipeline)
+    if lake is None:
+        raise messages.TOPIC_WITHOUT_LAKE(pipeline=pipeline.name, topic=pipeline.topic.name)
+    return lake
+
+
+def lake_behind(project: Project, pipeline: Pipeline) -> Path:
+    return lake_path(_filling(project, pipeline))
+
+
 def _check_lake(project: Project, pipeline: Pipeline) -> int:
     """Every offset that the stream has read, from its own first one, is in the lake. The version for which that holds."""
-    lake, topic, proof_file = project.lake, pipeline.source_topic, project.home / "lake-proof.json"
+    filling, topic = _filling(project, pipeline), pipeline.topic.name
+    lake, proof_file = lake_path(filling), project.home / _proof_name(filling)
     table = open_lake(lake)
     table_id, version = str(table.metadata().id), table.version()
     read = _read_by(read_logs(project.checkpoint(pipeline).storage()), topic)
@@ -58,13 +74,13 @@ def _check_lake(project: Project, pipeline: Pipeline) -> int:
         for gap in gaps_of(partition, missing_offsets(lake, topic, partition, first, end, version, _MOST_GAPS), end, _MOST_GAPS)
     ]
     if gaps:
-        unknown = list(outside(gaps, _own_ranges_without_loss(project, topic, version)))
+        unknown = list(outside(gaps, _own_ranges_without_loss(project, filling, topic, version)))
         losses = list(_losses(admin_of(project), topic, unknown))
         # Rows that were deleted from its end will not come again: its query has read them.
-        read_by_lake = _read_by(read_logs(project.checkpoint(project.pipeline(LAKE)).storage()), topic)
+        read_by_lake = _read_by(read_logs(project.checkpoint(filling).storage()), topic)
         ends = [(partition, end) for partition, (_, end) in read_by_lake.items()]
         ends += [(partition, one.end) for partition, one in held.items()]
-        check_complete(pipeline.name, LAKE.name, losses, dict(sorted(ends)))
+        check_complete(pipeline.name, filling.name, losses, dict(sorted(ends)))
     PROOF.write(proof_file, LakeProof(table_id, version, topic, read))
     return version
 
@@ -84,14 +100,19 @@ def _read_by(logs: Checkpoint, topic: str) -> dict[int, tuple[int, int]]:
     return {partition: (begins.get(partition, 0), end) for partition, end in sorted(ends.items())}
 
 
-def _own_ranges_without_loss(project: Project, topic: str, version: int) -> dict[int, tuple[int, int]]:
+def _proof_name(filling: Pipeline) -> str:
+    """One for each lake."""
+    return f"lake-proof-{filling.name}.json"
+
+
+def _own_ranges_without_loss(project: Project, filling: Pipeline, topic: str, version: int) -> dict[int, tuple[int, int]]:
     """What the lake's own query has read, if the table holds as many records of it as the query has counted: no loss."""
-    location = project.checkpoint(project.pipeline(LAKE))
+    location = project.checkpoint(filling)
     logs, entry = read_logs(location.storage()), newest_entry(location)
     own = _read_by(logs, topic)
     if entry is None or entry.uncounted or not entry.is_exact or entry.batch != logs.commits.newest:
         return {}
-    held = held_offsets(project.lake, topic, own, version)
+    held = held_offsets(path_of(filling), topic, own, version)
     return own if sum(one.count for one in held.values()) == entry.total_records else {}
 
 
@@ -120,12 +141,12 @@ def take_snapshot(
     project: Project, pipeline: Pipeline, wanted: Range, admin: KafkaAdmin, lake_version: int | None = None
 ) -> InputSnapshot:
     """As it is now; the lake as it was at `lake_version`, if that is given."""
-    assert isinstance(pipeline.sink, Topic)
-    results = pipeline.sink.name
-    start, end = (datetime.fromtimestamp(moment_ms / 1000, UTC) for moment_ms in (wanted.start_ms, wanted.end_ms))
-    lake_id, records = records_within(project.lake, pipeline.source_topic, start, end, lake_version)
+    assert isinstance(pipeline.sink, Results)
+    results, times = pipeline.sink.name, times_of(wanted, windows_of(pipeline))
+    start, end = (datetime.fromtimestamp(moment_ms / 1000, UTC) for moment_ms in (times.start_ms, times.end_ms))
+    lake_id, records = records_within(lake_behind(project, pipeline), pipeline.topic.name, start, end, lake_version)
     return InputSnapshot(
-        source_topic_id=admin.topic_id(pipeline.source_topic),
+        source_topic_id=admin.topic_id(pipeline.topic.name),
         result_topic_id=admin.topic_id(results),
         results={partition: (held.earliest, held.end) for partition, held in admin.offset_ranges(results).items()},
         stream_id=str(read_logs(project.checkpoint(pipeline).storage()).query_id),

@@ -7,6 +7,16 @@ from anabranch.errors import note, refusal
 NO_WINDOWS = refusal(
     "no-windows", "{pipeline} has no windows that could be recomputed", "anabranch lake   shows the lake that holds its records"
 )
+NOT_BY_WINDOW = refusal(
+    "not-by-window",
+    '{pipeline} is declared with recompute="none": a window of it does not follow from the records in the window alone',
+    "anabranch rewind {pipeline}   runs its batches again",
+)
+TOPIC_WITHOUT_LAKE = refusal(
+    "topic-without-lake",
+    "{pipeline} cannot be recomputed: its topic {topic} has no lake",
+    'declare one: ab.topic("{topic}", ..., lake="lake/{topic}"), then: anabranch run {topic}-lake',
+)
 COUNTS_PER_BATCH = refusal(
     "counts-per-batch",
     "{pipeline} counts within each batch: its results depend on the cut into batches, which the lake does not hold",
@@ -44,7 +54,7 @@ LACKS_EXPIRED = note(
 LACKS_MORE = note("lacks-more", "{count:#offset} in {ranges:#more range}")
 WRITE_NEW_LAKE = note(
     "write-new-lake",
-    'write a new lake from all that Kafka retains: set table = "PATH" in [pipelines.{lake}] of anabranch.toml, then'
+    'write a new lake from all that Kafka retains: set table = "PATH" in [pipeline.{lake}] of anabranch.toml, then'
     " anabranch run {lake} --until-caught-up",
 )
 NOT_RECOMPUTABLE = note(

@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from anabranch.delta.hours import hour_of, start_of_hour_ms
-from anabranch.pipeline.definition import Pipeline, Topic
+from anabranch.pipeline.definition import Pipeline
+from anabranch.pipeline.sinks import Results
+from anabranch.pipeline.windows import Windows, windows_of
 from anabranch.reprocess import messages
 from anabranch.reprocess.staleness import InputSnapshot, LaterResult, stale_inputs
 from anabranch.text.format import iso_utc
@@ -84,32 +86,39 @@ def with_topic(pipeline: Pipeline, name: str | None) -> Pipeline:
     """The pipeline as sent to the topic whose results are to be corrected. Refuses one whose windows cannot be recomputed."""
     if pipeline.window_s is None:
         raise messages.NO_WINDOWS(pipeline=pipeline.name)
-    if not pipeline.is_recomputable:
+    if pipeline.per_batch:
         raise messages.COUNTS_PER_BATCH(pipeline=pipeline.name)
+    if not pipeline.is_recomputable:
+        raise messages.NOT_BY_WINDOW(pipeline=pipeline.name)
     if name is not None:
-        return replace(pipeline, sink=Topic(name))
-    if not isinstance(pipeline.sink, Topic):
+        return replace(pipeline, sink=Results(name))
+    if not isinstance(pipeline.sink, Results):
         raise messages.NO_RESULT_TOPIC(pipeline=pipeline.name)
     return pipeline
 
 
-def whole_windows(asked: Range, window_s: float) -> Range:
-    """The range widened to whole windows, which Spark counts from the epoch."""
+def whole_windows(asked: Range, windows: Windows) -> Range:
+    """All windows that have a time of the range: from where the first of them begins to where the one behind the last would."""
     if asked.end_ms <= asked.start_ms:
         raise messages.EMPTY_RANGE(range=asked.describe())
-    window_ms = round(window_s * 1000)
-    return Range(asked.start_ms // window_ms * window_ms, -(-asked.end_ms // window_ms) * window_ms)
+    return Range(windows.first_start_ms(asked.start_ms - windows.length_ms + 1), windows.first_start_ms(asked.end_ms))
+
+
+def times_of(wanted: Range, windows: Windows) -> Range:
+    """The event times of the records in all windows that begin in a range."""
+    return Range(wanted.start_ms, windows.last_end_ms(wanted.end_ms))
 
 
 def check_closed(pipeline: Pipeline, wanted: Range, state: StreamState) -> None:
     """Refuses what the stream may still emit."""
     if state.watermark_ms is None or state.next_watermark_ms is None:
         raise messages.NEVER_RAN(pipeline=pipeline.name)
-    if wanted.end_ms > state.watermark_ms:
-        closing_ms = wanted.end_ms + round((pipeline.watermark_s or 0) * 1000)
-        is_next = wanted.end_ms <= state.next_watermark_ms
+    end_ms = times_of(wanted, windows_of(pipeline)).end_ms
+    if end_ms > state.watermark_ms:
+        closing_ms = end_ms + round((pipeline.watermark_s or 0) * 1000)
+        is_next = end_ms <= state.next_watermark_ms
         raise messages.WINDOWS_OPEN(
-            end=iso_utc(wanted.end_ms),
+            end=iso_utc(end_ms),
             pipeline=pipeline.name,
             watermark=iso_utc(state.watermark_ms),
             when=messages.CLOSES_NEXT_BATCH(pipeline=pipeline.name)
@@ -118,18 +127,18 @@ def check_closed(pipeline: Pipeline, wanted: Range, state: StreamState) -> None:
         )
 
 
-def hours_of(wanted: Range) -> tuple[int, int]:
+def hours_of(times: Range) -> tuple[int, int]:
     """The first and the last hour of a range."""
-    return hour_of(wanted.start_ms), hour_of(wanted.end_ms - 1)
+    return hour_of(times.start_ms), hour_of(times.end_ms - 1)
 
 
-def split_range(wanted: Range, window_s: float, rows_by_hour: Mapping[int, int], rows_at_most: int) -> Iterator[RangeChunk]:
+def split_range(wanted: Range, windows: Windows, rows_by_hour: Mapping[int, int], rows_at_most: int) -> Iterator[RangeChunk]:
     """The range in chunks of about so many rows: after each of them there is progress to show."""
-    window_ms = round(window_s * 1000)
     start_ms, rows = wanted.start_ms, 0
     for hour, count in sorted(rows_by_hour.items()):
-        cut_ms = start_of_hour_ms(hour) // window_ms * window_ms
-        if rows + count > rows_at_most and cut_ms > start_ms:
+        cut_ms = start_of_hour_ms(hour) // windows.slide_ms * windows.slide_ms
+        # The records of the last windows that slide lie behind the range.
+        if rows + count > rows_at_most and start_ms < cut_ms < wanted.end_ms:
             yield RangeChunk(Range(start_ms, cut_ms), rows)
             start_ms, rows = cut_ms, 0
         rows += count
@@ -144,8 +153,8 @@ def check_not_stale(plan: ReprocessPlan, now: InputSnapshot, later: Sequence[Lat
         raise messages.INPUTS_STALE(operation=plan.operation, why=why, pipeline=plan.pipeline, start=start, end=end)
 
 
-def count_windows(wanted: Range, window_s: float) -> int:
-    return round((wanted.end_ms - wanted.start_ms) / (window_s * 1000))
+def count_windows(wanted: Range, windows: Windows) -> int:
+    return (wanted.end_ms - wanted.start_ms) // windows.slide_ms
 
 
 def changes_between(results: Sequence[tuple[str, str]], latest: Mapping[str, str]) -> tuple[Change, ...]:
