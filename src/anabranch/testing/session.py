@@ -1,0 +1,40 @@
+"""The Spark session of tests: the user's own, or one that is started once for the process, with the settings of a run."""
+
+from __future__ import annotations
+
+import atexit
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+from anabranch.pipeline.definition import Pipeline
+from anabranch.project.load import ship_beside
+from anabranch.spark.jars import ensure_jars
+from anabranch.spark.session import running_spark, session_beside, start_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Without Java's second compiler: what tests run is over before it pays.
+_QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+
+
+def spark_session(pipeline: Pipeline, timezone: str) -> SparkSession:
+    if pipeline.place is not None:
+        ship_beside(Path(pipeline.place.file))
+    return session_beside(running_spark() or _start(), {}, timezone)
+
+
+def _start() -> SparkSession:
+    directory = Path(mkdtemp(prefix="anabranch-spark-"))
+    session = start_session(
+        _QUICK, zone="UTC", jars=ensure_jars("spark"), scratch_dir=directory / "tmp", log_file=directory / "spark.log"
+    )
+
+    def end() -> None:
+        session.end()
+        rmtree(directory, ignore_errors=True)
+
+    atexit.register(end)
+    return session.spark
