@@ -74,7 +74,7 @@ def test_what_a_terminal_cannot_show_is_escaped(project: Project) -> None:
     """Names that are no UTF-8, and an output that has no such characters."""
     strange = os.fsdecode(b"caf\xc3\xa9-\xff")
     (project.directory / strange).mkdir()
-    (project.directory / strange / "anabranch.toml").write_text('[pipelines.visits-lake]\ntable = "caf\u00e9 \u2713"\n')
+    (project.directory / strange / "anabranch.toml").write_text('[pipeline.visits-lake]\ntable = "caf\u00e9 \u2713"\n')
     for encoding, shown in (("ascii", r"caf\xe9 \u2713"), ("utf-8", "caf\u00e9 \u2713")):
         assert shown in project.ok("-C", strange, "config", PYTHONIOENCODING=encoding)
     wrong = project("-C", f"{strange}-gone", "config", PYTHONIOENCODING="ascii")

@@ -43,7 +43,7 @@ def checkpoint(
     from anabranch.streaming.preflight import outlook_of
 
     cli = cli_of(context)
-    project = cli.project()
+    project = cli.project_as_read()
     ref = resolve_checkpoint(project, cli.directory, names, to)
     found = open_checkpoint(ref.location)
     if state:

@@ -13,7 +13,7 @@ from anabranch.cli.topics import connect
 from anabranch.text.format import parse_topic_name
 
 if TYPE_CHECKING:
-    from anabranch.project.project import Received
+    from anabranch.project.kafka import Received
 
 
 def consume(
@@ -31,7 +31,7 @@ def consume(
 
     Example: anabranch consume visits_counter --json
     """
-    from anabranch.project.project import follow_topic, read_topic
+    from anabranch.project.kafka import follow_topic, read_topic
 
     if raw and as_json:
         raise messages.RAW_AND_JSON()

@@ -1,4 +1,4 @@
-"""anabranch generate: seeded visits to a topic."""
+"""anabranch generate: seeded events to a topic, made from its schema."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from anabranch.generator.pace import Pace
     from anabranch.generator.recipe import Recipe
     from anabranch.generator.sender import SendProgress, Sent
+    from anabranch.generator.timeline import Made
     from anabranch.project.project import Project
 
 _LINE_EVERY_S = 10.0
@@ -26,14 +27,16 @@ Share = Annotated[str, typer.Option(metavar="5%")]
 
 def generate(
     context: typer.Context,
-    topic: Annotated[str, typer.Argument()] = "visits",
-    seed: Annotated[int, typer.Option(help="The same seed gives the same visits, byte for byte.")] = 0,
+    topic: Annotated[
+        str | None, typer.Argument(help="Default: the only topic that the project reads.", show_default=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same events, byte for byte.")] = 0,
     count: Annotated[int | None, typer.Option(min=0, help="How many records.")] = None,
     duration: Annotated[str | None, typer.Option("--for", metavar="30s", help="For how long.")] = None,
     rate: Annotated[float | None, typer.Option(help="Records a second; without it, as fast as Kafka takes them.")] = None,
     start: Annotated[str | None, typer.Option(metavar="TIME", help="The event clock at the first record, or `now`.")] = None,
     spacing: Annotated[str, typer.Option(metavar="100ms", help="Event time between two records.")] = "100ms",
-    visitors: Annotated[int, typer.Option(min=1, help="Visits that are open at once.")] = 600,
+    visitors: Annotated[int, typer.Option(min=1, help="Visits that are open at once; other ids name 10 times as many.")] = 600,
     late: Share = "0%",
     out_of_order: Share = "0%",
     duplicate: Share = "0%",
@@ -45,7 +48,9 @@ def generate(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The counts as JSON on stdout.")] = False,
 ) -> None:
-    """Send visits made to order; Ctrl-C ends it. --late, --bad and the like are shares of all records.
+    """Send events made to order from a topic's schema; Ctrl-C ends it. --late, --bad and the like are shares of all records.
+
+    In a project without pipelines of its own they are visits, whatever the topic is called.
 
     Example: anabranch generate --seed 7 --count 1000 --late 5% --bad 1% --ledger ledger.jsonl
     """
@@ -57,7 +62,21 @@ def generate(
     shares = dict(zip(names, map(parse_share, (late, out_of_order, duplicate, bad, future)), strict=True))
     recipe = _recipe(seed, start, spacing, visitors, shares, project.settings.timezone)
     pace = _pace(rate, count, duration, allow_future)
-    _report(cli, _send(cli, project, topic, recipe, pace, ledger), topic, as_json)
+    name, records = _records(project, topic, recipe)
+    _report(cli, _send(cli, project, name, records, pace, ledger), name, as_json)
+
+
+def _records(project: Project, topic: str | None, recipe: Recipe) -> tuple[str, Iterator[Made]]:
+    """The topic that is meant, and what is sent there."""
+    from anabranch.generator.events import events
+    from anabranch.generator.visits import visits
+    from anabranch.pipeline.builtin.visits import VISITS
+
+    if project.known.is_builtin:
+        return topic or VISITS.name, visits(recipe)
+    found = project.find_topic(topic)
+    is_visits = (found.schema, found.event_time) == (VISITS.schema, VISITS.event_time)
+    return found.name, visits(recipe) if is_visits else events(found, recipe)
 
 
 def _recipe(seed: int, start: str | None, spacing: str, visitors: int, shares: dict[str, float], zone: str) -> Recipe:
@@ -80,18 +99,17 @@ def _pace(rate: float | None, count: int | None, duration: str | None, allow_fut
     return Pace(rate_per_s=rate, count=count, duration_s=duration_s, allow_future=allow_future)
 
 
-def _send(cli: Cli, project: Project, topic: str, recipe: Recipe, pace: Pace, ledger: Path | None) -> Sent:
+def _send(cli: Cli, project: Project, topic: str, records: Iterator[Made], pace: Pace, ledger: Path | None) -> Sent:
     from anabranch.generator.ledger import Ledger
     from anabranch.generator.send import send
-    from anabranch.generator.visits import visits
-    from anabranch.project.project import cluster_of
+    from anabranch.project.kafka import cluster_of
 
     stop = Event()
     signal.signal(signal.SIGINT, lambda _number, _frame: stop.set())
     signal.signal(signal.SIGTERM, lambda _number, _frame: stop.set())
     with Ledger(ledger) if ledger else nullcontext() as book, _showing(cli, pace.count) as show:
         properties = cluster_of(project).for_python
-        return send(properties, topic, visits(recipe), pace=pace, ledger=book, progress=show, stop=stop)
+        return send(properties, topic, records, pace=pace, ledger=book, progress=show, stop=stop)
 
 
 def _report(cli: Cli, sent: Sent, topic: str, as_json: bool) -> None:

@@ -26,7 +26,7 @@ def history(
     from anabranch.streaming.batch_list import batch_list_of, parse_period_s
 
     cli, period_s = cli_of(context), parse_period_s(last)
-    project = cli.project()
+    project = cli.project_as_read()
     with cli.busy(f"Reading the history of {pipeline}"):
         found = batch_list_of(project, pipeline, to, period_s)
     if as_json:

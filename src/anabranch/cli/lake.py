@@ -3,25 +3,48 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from anabranch.cli.output import AsJson, cli_of, write_json, write_table
 
-app = typer.Typer(help="Rows, files and offsets of the lake.", invoke_without_command=True)
+# Of the commands about a lake.
+Topic = Annotated[str | None, typer.Argument(metavar="TOPIC", help="Whose lake; not needed where there is but one.")]
+
+
+class _TopicOrCommand(TyperGroup):
+    """`lake TOPIC` beside `lake optimize`: a first word that is no command is the topic."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            args = ["--topic", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(help="Rows, files and offsets of a lake.", invoke_without_command=True, cls=_TopicOrCommand)
 
 
 @app.callback()
-def lake(context: typer.Context, as_json: AsJson = False) -> None:
-    """Show path, rows, files, bytes, version, offsets per partition and newest record of the lake.
+def lake(
+    context: typer.Context,
+    topic: Annotated[
+        str | None, typer.Option(metavar="TOPIC", help="Whose lake: also anabranch lake TOPIC; not needed for the only one.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show path, rows, files, bytes, version, offsets per partition and newest record of a topic's lake.
 
-    Example: anabranch lake --json
+    Example: anabranch lake visits --json
     """
     if context.invoked_subcommand is not None:
+        if topic is not None:
+            raise typer.BadParameter(f"the topic comes last: anabranch lake {context.invoked_subcommand} {topic}")
         return
     from anabranch.project.lake import lake_state
 
-    state = lake_state(cli_of(context).project())
+    state = lake_state(cli_of(context).project(), topic)
     if as_json:
         write_json(asdict(state))
         return
@@ -45,7 +68,7 @@ def lake(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def optimize(context: typer.Context) -> None:
+def optimize(context: typer.Context, topic: Topic = None) -> None:
     """Compact small files. The rows, and what a rewind needs, stay as they are.
 
     Example: anabranch lake optimize
@@ -54,5 +77,5 @@ def optimize(context: typer.Context) -> None:
 
     cli = cli_of(context)
     with cli.busy("Compacting small files"):
-        before, after = compact(cli.project())
+        before, after = compact(cli.project(), topic)
     cli.say(f"{before:,} files are now {after:,}.")

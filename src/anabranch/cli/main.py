@@ -14,6 +14,7 @@ import typer.exceptions
 
 import anabranch
 from anabranch.cli import broker, lake, messages, topics
+from anabranch.cli.check import check
 from anabranch.cli.checkpoint import checkpoint
 from anabranch.cli.config import config
 from anabranch.cli.consume import consume
@@ -21,6 +22,7 @@ from anabranch.cli.demo.story import demo
 from anabranch.cli.doctor import doctor
 from anabranch.cli.generate import generate
 from anabranch.cli.history import history
+from anabranch.cli.init import init
 from anabranch.cli.operations import operations
 from anabranch.cli.output import (
     Cli,
@@ -58,12 +60,14 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(doctor)
 app.command()(setup)
+app.command()(init)
 app.add_typer(broker.app, name="broker")
 app.command()(generate)
 app.add_typer(topics.app, name="topics")
 app.command()(produce)
 app.command()(consume)
 app.command()(pipelines)
+app.command()(check)
 app.command()(run)
 app.command()(stop)
 app.command()(status)

@@ -39,6 +39,15 @@ AsJson = Annotated[bool, typer.Option("--json", help="As JSON on stdout.")]
 PlanAsJson = Annotated[bool, typer.Option("--json", help="The plan as JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Apply without asking.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan, change nothing.")]
+# Of what runs on Spark.
+Master = Annotated[
+    str | None, typer.Option(metavar="spark://HOST:PORT", help="The Spark cluster to run on; without it, this machine.")
+]
+
+
+def on_master(master: str | None) -> dict[str, str]:
+    """The Spark setting that the option stands for."""
+    return {} if master is None else {"spark.master": master}
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,13 @@ class Cli:
         from anabranch.project.project import open_project
 
         return open_project(self.directory, self.tell, options)
+
+    def project_as_read(self) -> Project:
+        """The same, for a command about pipelines that imports none of their code: says where that has changed since."""
+        project = self.project()
+        for note in project.notes:
+            self.tell(note)
+        return project
 
     def say(self, text: str) -> None:
         if not self.quiet:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from anabranch.cli.lake import Topic
 from anabranch.cli.output import AsJson, cli_of, write_json, write_line, write_table
 from anabranch.text.format import escape_control_chars
 
@@ -15,6 +16,7 @@ _SHOWN_CHARACTERS = 120
 
 def problems(
     context: typer.Context,
+    topic: Topic = None,
     reason: Annotated[str | None, typer.Option(help="Only records with this problem.")] = None,
     limit: Annotated[int, typer.Option(min=0, help="How many records to show.")] = 10,
     as_json: AsJson = False,
@@ -26,7 +28,7 @@ def problems(
     from anabranch.project import lake
 
     cli = cli_of(context)
-    counts, shown = lake.problems(cli.project(), reason, limit)
+    counts, shown = lake.problems(cli.project(), topic, reason, limit)
     if as_json:
         records = [{**asdict(problem), "value": _text(problem.value)} for problem in shown]
         write_json({"counts": counts, "records": records})

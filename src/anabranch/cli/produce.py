@@ -21,7 +21,7 @@ from anabranch.errors import Failed, counted
 
 if TYPE_CHECKING:
     from anabranch.checkpoint.layout import OffsetRange
-    from anabranch.project.project import GroupProducer, KafkaAdmin
+    from anabranch.project.kafka import GroupProducer, KafkaAdmin
 
 # Of files and pipes: what is acknowledged is said this often. A terminal is told after each group.
 _SAY_EVERY_S = 5.0
@@ -40,7 +40,7 @@ def produce(
 
     Example: echo '{"visit_id": 1, "event_time": "2025-09-04T07:00:00"}' | anabranch produce visits
     """
-    from anabranch.project.project import producer_for
+    from anabranch.project.kafka import producer_for
 
     cli = cli_of(context)
     check_files(files or [])

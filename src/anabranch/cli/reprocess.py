@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli.output import DryRun, PlanAsJson, Yes, check_answer, cli_of, confirm, show
+from anabranch.cli.output import DryRun, Master, PlanAsJson, Yes, check_answer, cli_of, confirm, on_master, show
 
 
 def reprocess(
@@ -15,6 +15,7 @@ def reprocess(
     start: Annotated[str, typer.Option("--from", metavar="TIME", help="Included; in the project's zone unless it has one.")],
     end: Annotated[str, typer.Option("--to", metavar="TIME", help="Not included.")],
     topic: Annotated[str | None, typer.Option(help="The topic to correct, if not the pipeline's own.")] = None,
+    master: Master = None,
     yes: Yes = False,
     dry_run: DryRun = False,
     as_json: PlanAsJson = False,
@@ -23,10 +24,9 @@ def reprocess(
 
     Example: anabranch reprocess visits-counter --from 2025-09-04T07:00 --to 2025-09-04T07:10
     """
-    from anabranch.pipeline.catalog import PIPELINES
-    from anabranch.pipeline.definition import find_pipeline
+    from anabranch.project.project import with_code
     from anabranch.project.session import new_log_file, open_session
-    from anabranch.reprocess.apply import REPROCESS, apply_reprocess, plan_reprocess
+    from anabranch.reprocess.apply import REPROCESS, apply_reprocess, lake_for_executors, plan_reprocess
     from anabranch.reprocess.explain import explain_reprocess, explain_sent, question
     from anabranch.reprocess.inspect import check_range
     from anabranch.reprocess.plan import Range, with_topic
@@ -34,14 +34,15 @@ def reprocess(
 
     cli = cli_of(context)
     check_answer(yes, dry_run)
-    project = cli.project()
+    project = with_code(cli.project())
     target = None if topic is None else parse_topic_name(topic)
-    pipeline = with_topic(project.pipeline(find_pipeline(PIPELINES, name)), target)
+    pipeline = with_topic(project.find_declared([name])[0], target)
     zone = project.settings.timezone
     asked = Range(*(round(parse_instant(text, zone).timestamp() * 1000) for text in (start, end)))
     with cli.busy("Checking the stream and the lake"):
         wanted, lake_version = check_range(project, pipeline, asked)
-    session = open_session(project, cli, new_log_file(project, "reprocess"), debug=cli.debug)
+    log_file, shared = new_log_file(project, "reprocess"), lake_for_executors(project, pipeline)
+    session = open_session(project, cli, log_file, changes=on_master(master), shared=shared, debug=cli.debug)
     plan = plan_reprocess(project, pipeline, asked, wanted, lake_version, session, cli)
     show(explain_reprocess(plan), REPROCESS.as_json(plan), as_json)
     if dry_run or not plan.changes:

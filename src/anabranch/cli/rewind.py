@@ -45,7 +45,7 @@ def rewind(
 
     cli = cli_of(context)
     check_answer(yes, dry_run)
-    project = cli.project()
+    project = cli.project_as_read()
     ref = resolve_checkpoint(project, cli.directory, names, to)
     options = TargetOptions(to_batch, to_time, to_event_time, to_offset, delay)
     target = parse_target(options, project.settings.timezone, ref.pipeline)

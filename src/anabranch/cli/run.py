@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anabranch.cli import messages
-from anabranch.cli.output import check_output, cli_of
+from anabranch.cli.output import Master, check_output, cli_of, on_master
 from anabranch.pipeline.definition import MOST_OFFSETS
 from anabranch.text.format import parse_whole_ms_s
 
@@ -42,32 +42,34 @@ def run(
         bool, typer.Option("--allow-watermark-jump", help="Let the first batch pass, however far its watermark has moved.")
     ] = False,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A Spark setting.")] = None,
+    master: Master = None,
 ) -> None:
     """Run pipelines in one Spark application, until Ctrl-C, which ends them after their batch.
 
     Example: anabranch run visits-log --trigger 5s
     """
     from anabranch.cli.live import LiveRun
-    from anabranch.pipeline.catalog import PIPELINES
-    from anabranch.pipeline.definition import Console, find_pipelines
+    from anabranch.pipeline.sinks import Console
+    from anabranch.project.project import with_code
     from anabranch.streaming.messages import OUTPUT_CLOSED
     from anabranch.streaming.run import RunRequest, run_pipelines
 
     cli = cli_of(context)
-    project = cli.project()
+    project = with_code(cli.project())
     pipelines = [
-        project.sent_to(project.pipeline(pipeline), to).changed(
+        project.sent_to(pipeline, to).changed(
             trigger_s=parse_whole_ms_s(trigger) if trigger is not None else None,
             max_offsets=max_offsets,
             future_tolerance_s=parse_whole_ms_s(future_tolerance) if future_tolerance is not None else None,
         )
-        for pipeline in find_pipelines(PIPELINES, names, to)
+        for pipeline in project.find_declared(names, to)
     ]
     if any(isinstance(pipeline.sink, Console) for pipeline in pipelines):
         check_output()
     ui = LiveRun(cli)
     start: Start = "sink" if from_sink else "latest" if from_end else "earliest"
-    request = RunRequest(pipelines, start, until_caught_up, _pairs(settings or []), cli.debug, allow_watermark_jump)
+    changes = {**_pairs(settings or []), **on_master(master)}
+    request = RunRequest(pipelines, start, until_caught_up, changes, cli.debug, allow_watermark_jump)
     try:
         run_pipelines(project, request, ui)
     finally:

@@ -37,7 +37,8 @@ def status(
     from anabranch.streaming.status import status_of
 
     cli = cli_of(context)
-    found = status_of(cli.project(), every=every)
+    project = cli.project_as_read()
+    found = status_of(project, every=every)
     if as_json:
         write_json(found.as_json())
     elif found.pipelines:
@@ -46,7 +47,8 @@ def status(
         for one in found.pipelines:
             _write_details(one, on)
     else:
-        nothing = NOTHING_HAS_RUN()
+        first = next((one.name for one in project.catalog.pipelines if not one.takes_problems), "PIPELINE")
+        nothing = NOTHING_HAS_RUN(pipeline=first)
         cli.say_all((f"{nothing.text}.", *(f"  -> {remedy}" for remedy in nothing.remedies)))
     if not as_json:
         cli.say(f"kafka: {found.kafka}")
@@ -79,7 +81,7 @@ def _lag(one: PipelineStatus) -> str:
     """Records, and how long the oldest of them has been waiting."""
     if one.lag is None:
         return "?"
-    records = sum(one.lag.values())
+    records = sum(sum(partitions.values()) for partitions in one.lag.values())
     if records == 0:
         return "0"
     return f"{records:,} ({'?' if one.lag_s is None else short_duration(one.lag_s)})"

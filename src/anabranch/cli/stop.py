@@ -13,14 +13,12 @@ def stop(context: typer.Context, names: Names) -> None:
 
     Example: anabranch stop visits-log
     """
-    from anabranch.pipeline.catalog import PIPELINES
-    from anabranch.pipeline.definition import find_pipelines
     from anabranch.streaming.stop import ask_to_stop, await_stopped
 
     cli = cli_of(context)
     project = cli.project()
     # Each sink of a pipeline has a run of its own; all are asked before any is waited for.
-    asked = [(pipeline, ask_to_stop(project.checkpoints(pipeline))) for pipeline in find_pipelines(PIPELINES, names, None)]
+    asked = [(pipeline, ask_to_stop(project.checkpoints(pipeline))) for pipeline in project.find(names)]
     for pipeline, locations in asked:
         for location in locations:
             with cli.busy(f"{pipeline.name} ends after its batch"):

@@ -12,13 +12,13 @@ from anabranch.cli.output import AsJson, Cli, cli_of, confirm, write_json, write
 
 if TYPE_CHECKING:
     from anabranch.checkpoint.layout import OffsetRange
-    from anabranch.project.project import KafkaAdmin
+    from anabranch.project.kafka import KafkaAdmin
 
 app = typer.Typer(help="Kafka's topics.", invoke_without_command=True)
 
 
 def connect(cli: Cli) -> KafkaAdmin:
-    from anabranch.project.project import admin_of
+    from anabranch.project.kafka import admin_of
 
     return admin_of(cli.project())
 

@@ -29,7 +29,7 @@ def undo(
 
     cli = cli_of(context)
     check_answer(yes, dry_run)
-    project = cli.project()
+    project = cli.project_as_read()
     operation = project.operations.find(operation_id)
     if operation.kind != "reprocess" and is_under_way(operation):
         if as_json:

@@ -20,6 +20,8 @@ from anabranch.cli.output import write_line
 from anabranch.errors import Failed
 
 _PATIENCE_S = 120.0
+# Short runs pay for no second compiler of Java.
+_QUICK = '[spark]\ndriver.extraJavaOptions = "-XX:TieredStopAtLevel=1"\n'
 Found = TypeVar("Found")
 
 
@@ -42,12 +44,28 @@ class Stage:
         return messages.DEMO_FAILED(what=what, directory=str(self.directory))
 
     def configure(self) -> None:
-        """The counting pipelines read a topic of their own. Short runs pay for no second compiler of Java."""
+        """The counting pipelines read a topic of their own."""
         pipelines = "".join(
-            f'[pipelines.{name}]\ntopics = {{ source = "clicks" }}\n' for name in ("visits-lake", "visits-counter")
+            f'[pipeline.{name}]\ntopics = {{ source = "clicks" }}\n' for name in ("visits-lake", "visits-counter")
         )
-        spark = '[spark]\ndriver.extraJavaOptions = "-XX:TieredStopAtLevel=1"\n'
-        (self.directory / "anabranch.toml").write_text(pipelines + spark, encoding="utf-8")
+        (self.directory / "anabranch.toml").write_text(pipelines + _QUICK, encoding="utf-8")
+
+    def new_project(self, name: str) -> Stage:
+        """A project below this one, on the same broker, which its settings name as those of any Kafka."""
+        from anabranch.project.kafka import cluster_of
+        from anabranch.project.project import open_project
+
+        self.anabranch("init", name)
+        address = cluster_of(open_project(self.directory)).address
+        other = Stage(self.directory / name)
+        with (other.directory / "anabranch.toml").open("a", encoding="utf-8") as settings:
+            settings.write(f'\n[kafka]\nbootstrap_servers = "{address}"\n{_QUICK}')
+        self.tell(f"\n$ cd {name}")
+        return other
+
+    def show_file(self, name: str) -> None:
+        self.tell(f"\n$ cat {name}")
+        self.tell((self.directory / name).read_text(encoding="utf-8").rstrip())
 
     def produce(self, topic: str, *times: str) -> None:
         """Sends one visit for each time of 4 September 2025, all together."""
@@ -62,7 +80,9 @@ class Stage:
         return int(json.loads(self._quietly("checkpoint", pipeline, "--json", must_work=True))["newest_batch"])
 
     def _produce(self, topic: str, times: Sequence[str]) -> None:
-        lines = [f'{{"visit_id": 1, "event_time": "{time}"}}' for time in times]
+        self.produce_lines(topic, [f'{{"visit_id": 1, "event_time": "{time}"}}' for time in times])
+
+    def produce_lines(self, topic: str, lines: Sequence[str]) -> None:
         self.tell(f"\n$ anabranch produce {topic}")
         for line in lines:
             self.tell(f"> {line}")
