@@ -73,7 +73,7 @@ def project(request: pytest.FixtureRequest, make_project: Callable[[str], Projec
             f"""
             [kafka]
             bootstrap_servers = "{address}"
-            [pipelines.visits-log]
+            [pipeline.visits-log]
             topics = {{ source = "{topic}" }}
             """
         )

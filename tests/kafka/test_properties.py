@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from anabranch.errors import Misused
 from anabranch.kafka.properties import for_java, for_python
-from anabranch.project.project import Project, cluster_of, open_project
+from anabranch.project.kafka import cluster_of
+from anabranch.project.project import Project, open_project
 from anabranch.text.redact import HIDDEN, shown
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required"

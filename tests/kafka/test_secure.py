@@ -42,7 +42,7 @@ def make_secure(make_project: Callable[[str], Project]) -> MakeProject:
         lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in properties.items())
         project.configure(
             f'[kafka]\nbootstrap_servers = "{address}"\n[kafka.properties]\n{lines}\n'
-            f'[pipelines.visits-log]\ntopics = {{ source = "{name}" }}\n'
+            f'[pipeline.visits-log]\ntopics = {{ source = "{name}" }}\n'
         )
         return project
 

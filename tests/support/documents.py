@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -46,6 +47,9 @@ def run_document(document: Path, project: Project) -> dict[str, str]:
             printed[command] = done.stdout
     finally:
         project.ok("broker", "stop")
+        # What a document has started and not stopped, because a command before that failed.
+        for left in project.directory.rglob("*.pid"):
+            os.kill(int(left.read_text(encoding="utf-8")), signal.SIGKILL)
     return printed
 
 

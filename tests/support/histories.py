@@ -13,8 +13,9 @@ from deltalake import CommitProperties, Transaction, write_deltalake
 
 from anabranch.checkpoint.history import EMPTY, BatchRecord, HistoryEntry, append_batch, entry_after
 from anabranch.checkpoint.reader import read_logs
-from anabranch.pipeline.catalog import PIPELINES
-from anabranch.pipeline.definition import Pipeline, Table, find_pipeline
+from anabranch.pipeline.builtin.catalog import BUILTIN
+from anabranch.pipeline.definition import Pipeline, find_pipeline
+from anabranch.pipeline.sinks import Table
 from anabranch.project.project import Project, open_project
 from anabranch.storage.files import CheckpointLocation
 from tests.support.drawing import draw, write_tree
@@ -56,7 +57,7 @@ class MadeProject:
         # With its mark: a project without one may be of 0.1.0.
         (self.directory / ".anabranch").mkdir(exist_ok=True)
         project = open_project(self.directory)
-        return project, project.sent_to(project.pipeline(find_pipeline(PIPELINES, name)), to)
+        return project, project.sent_to(project.pipeline(find_pipeline(BUILTIN.pipelines, name)), to)
 
     def ran(self, name: str, records: Iterable[BatchRecord], *, batches: int, to: str | None = None) -> CheckpointLocation:
         """A checkpoint of so many committed batches, and a history of these; a table that has them, where it writes to one."""

@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 
 from anabranch.cli.main import run_command
 from anabranch.kafka.admin import KafkaAdmin
-from anabranch.pipeline.definition import Table
+from anabranch.pipeline.sinks import Table
 from tests.support.streams import Stream, stream
 
 VISITS, A_BATCH = 60, 10
@@ -32,18 +32,18 @@ def send(lake: Stream, count: int) -> None:
     for partition in ("0", "1"):
         path = lake.directory / f"visits-{partition}.jsonl"
         path.write_text(lines, encoding="utf-8")
-        command = ["produce", lake.pipeline.source_topic, str(path), "--partition", partition]
+        command = ["produce", lake.pipeline.topic.name, str(path), "--partition", partition]
         assert run_command(["-q", "-C", str(lake.directory), *command]) == 0
 
 
 def offsets(lake: Stream) -> list[int]:
     """Of partition 0, then of partition 1, each in order; other writers' rows are left out."""
     table = DeltaTable(lake.sink).to_pyarrow_table(columns=["topic", "partition", "offset"]).to_pylist()
-    rows = sorted((row["partition"], row["offset"]) for row in table if row["topic"] == lake.pipeline.source_topic)
+    rows = sorted((row["partition"], row["offset"]) for row in table if row["topic"] == lake.pipeline.topic.name)
     return [offset for _, offset in rows]
 
 
 def once(lake: Stream, topics: KafkaAdmin) -> list[int]:
     """Every record that the topic has."""
-    reach = topics.offset_ranges(lake.pipeline.source_topic)
+    reach = topics.offset_ranges(lake.pipeline.topic.name)
     return [offset for partition in sorted(reach) for offset in range(reach[partition].end)]

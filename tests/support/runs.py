@@ -41,7 +41,7 @@ def runner_of(
     stream: Stream, topics: KafkaAdmin, seen: Seen, max_offsets: int, *, until_caught_up: bool = True, allows_jump: bool = False
 ) -> Runner:
     pipeline = stream.pipeline.changed(max_offsets=max_offsets, trigger_s=0.0)
-    query = QueryRun(pipeline, str(stream.checkpoint), stream.kafka, "UTC", "earliest", until_caught_up)
+    query = QueryRun(pipeline, str(stream.checkpoint), stream.kafka, "UTC", ("earliest",), until_caught_up)
     run = PipelineRun(query, stream.location, lambda: None, lambda: None, pipeline.name, allows_jump)
     return Runner(stream.spark, [run], topics, seen, "no log")
 

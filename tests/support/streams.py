@@ -15,8 +15,9 @@ from pyspark.sql import SparkSession
 from anabranch.cli.main import run_command
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.records import GroupProducer, read_records
-from anabranch.pipeline.catalog import PIPELINES
-from anabranch.pipeline.definition import Pipeline, Table, Topic, find_pipeline
+from anabranch.pipeline.builtin.catalog import BUILTIN
+from anabranch.pipeline.definition import Pipeline, find_pipeline
+from anabranch.pipeline.sinks import Results, Table
 from anabranch.project.project import Project, open_project
 from anabranch.storage.files import CheckpointLocation
 from anabranch.streaming.batch_gate import BatchGate
@@ -57,13 +58,13 @@ class Stream:
 
     @property
     def sink(self) -> str:
-        assert isinstance(self.pipeline.sink, Topic | Table)
-        return self.pipeline.sink.name if isinstance(self.pipeline.sink, Topic) else self.pipeline.sink.path
+        assert isinstance(self.pipeline.sink, Results | Table)
+        return self.pipeline.sink.name if isinstance(self.pipeline.sink, Results) else self.pipeline.sink.path
 
     def run(self, max_offsets: int) -> None:
         """Reads what is there, in batches of so many offsets, and ends."""
         pipeline = self.pipeline.changed(max_offsets=max_offsets)
-        run = QueryRun(pipeline, str(self.checkpoint), self.kafka, "UTC", "earliest", until_caught_up=True)
+        run = QueryRun(pipeline, str(self.checkpoint), self.kafka, "UTC", ("earliest",), until_caught_up=True)
         query = start_query(self.spark, run, lambda _lines: None, BatchGate())
         try:
             query.awaitTermination()
@@ -87,13 +88,18 @@ class Stream:
 
 
 def stream(
-    directory: Path, spark: SparkSession, kafka: Mapping[str, str], name: str, sink: Topic | Table, provider: str = "changelog"
+    directory: Path,
+    spark: SparkSession,
+    kafka: Mapping[str, str],
+    name: str,
+    sink: Results | Table,
+    provider: str = "changelog",
 ) -> Stream:
     session = spark.newSession()
     for key, value in {**_SNAPSHOTS, **PROVIDERS[provider]}.items():
         session.conf.set(key, value)
     project = open_project(directory)
-    pipeline = project.pipeline(find_pipeline(PIPELINES, name))
+    pipeline = project.pipeline(find_pipeline(BUILTIN.pipelines, name))
     return Stream(directory, session, kafka, pipeline.changed(sink=project.placed(sink)))
 
 

@@ -16,6 +16,8 @@ from tests.tidy.layers import ADAPTERS, MAY_IMPORT, ONLY_IN, PURE, PURE_EXCEPTIO
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "anabranch"
+# A user's files: they are written, not imported.
+TEMPLATE = Path("project/template")
 
 
 def _imports(tree: ast.AST) -> Iterator[str]:
@@ -31,6 +33,8 @@ def _modules() -> Iterator[tuple[str, Path, set[str]]]:
     """The package, the path and what it imports, of every module but the two entry points of the package itself."""
     for path in sorted(SOURCE.rglob("*.py")):
         relative = path.relative_to(SOURCE)
+        if TEMPLATE in relative.parents:
+            continue
         if relative.name in ("__init__.py", "__main__.py") and len(relative.parts) == 1:
             continue
         package = relative.parts[0] if len(relative.parts) > 1 else relative.stem

@@ -17,6 +17,14 @@ PYTHON = [path for folder in ("src", "tests", "benchmarks", "tools") for path in
 MOST_LINES, MOST_FUNCTION_LINES = 300, 50
 
 
+def _lines(function: ast.FunctionDef) -> int:
+    """Without its docstring: what is explained to users does not make it longer."""
+    first = function.body[0]
+    has_docstring = ast.get_docstring(function) is not None
+    explained = (first.end_lineno or 0) - first.lineno + 1 if has_docstring else 0
+    return (function.end_lineno or 0) - function.lineno + 1 - explained
+
+
 def test_no_file_is_over_300_lines_and_no_function_over_50() -> None:
     long = []
     for path in PYTHON:
@@ -24,7 +32,7 @@ def test_no_file_is_over_300_lines_and_no_function_over_50() -> None:
         if len(text.splitlines()) > MOST_LINES:
             long.append(f"{path.relative_to(ROOT)}: {len(text.splitlines())} lines")
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.FunctionDef) and (lines := (node.end_lineno or 0) - node.lineno + 1) > MOST_FUNCTION_LINES:
+            if isinstance(node, ast.FunctionDef) and (lines := _lines(node)) > MOST_FUNCTION_LINES:
                 # What typer makes of a command's options is its signature.
                 body = (node.end_lineno or 0) - node.body[0].lineno + 1
                 if path.parent.name != "cli" or body > MOST_FUNCTION_LINES:
