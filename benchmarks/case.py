@@ -33,21 +33,26 @@ Work = Callable[[Place], Figures]
 
 @dataclass(frozen=True)
 class Goal:
-    """How ours should compare with the plain way, as ours / plain; or the most that ours may be by itself."""
+    """How ours should compare with the plain way, as ours / plain; or the most or the least that ours may be by itself."""
 
     at_least: float | None = None
     at_most: float | None = None
     within: float | None = None
+    no_less_than: float | None = None
 
     def describe(self) -> str:
         if self.within is not None:
-            return f"within {self.within:g}"
+            return f"within {self.within:,.0f}"
+        if self.no_less_than is not None:
+            return f"no less than {self.no_less_than:,.0f}"
         return f"at least {self.at_least:g}x" if self.at_least is not None else f"at most {self.at_most:g}x"
 
     def is_reached(self, ours: float, ratio: float | None) -> bool | None:
         """None: there is nothing to compare with."""
         if self.within is not None:
             return ours <= self.within
+        if self.no_less_than is not None:
+            return ours >= self.no_less_than
         if ratio is None:
             return None
         return (self.at_least is None or ratio >= self.at_least) and (self.at_most is None or ratio <= self.at_most)

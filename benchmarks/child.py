@@ -15,7 +15,8 @@ from time import monotonic
 
 import psutil
 
-from anabranch.project.project import cluster_of, open_project
+from anabranch.project.kafka import cluster_of
+from anabranch.project.project import open_project
 from benchmarks.case import Place, Way
 from benchmarks.cases import load_case
 from benchmarks.spark import open_session

@@ -12,11 +12,15 @@ from tempfile import TemporaryDirectory
 from anabranch.generator.pace import Pace
 from anabranch.generator.recipe import Recipe
 from anabranch.generator.send import send
-from anabranch.generator.visits import Made, visits
+from anabranch.generator.timeline import Made
+from anabranch.generator.visits import visits
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.embedded.broker import start_broker, stop_broker
-from anabranch.project.project import cluster_of, open_project
+from anabranch.project.kafka import cluster_of
+from anabranch.project.project import open_project
 from anabranch.spark.jars import ensure_jars
+from benchmarks.open_visits import SIZES, open_visits, topic_of
+from benchmarks.orders import FLAT, NESTED, flat_orders, nested_orders
 
 Say = Callable[[str], None]
 
@@ -24,7 +28,7 @@ Say = Callable[[str], None]
 PARTITIONS = 2
 VISITS = 500_000
 SESSION_VISITS = 100_000
-OPEN_VISITS = 1_000_000
+ORDERS = 400_000
 # 24 hours of event time in all: the lake of the reprocess case.
 _SPACING_S = 24 * 3600 / VISITS
 # Where results go, so that both ways write to a topic of the same kind.
@@ -53,18 +57,13 @@ def _fill(directory: Path, say: Say) -> None:
     contents: dict[str, Iterator[Made]] = {
         "visits": islice(visits(recipe), VISITS),
         "visits_sessions_in": islice(visits(replace(recipe, spacing_s=0.1)), SESSION_VISITS),
-        "visits_open_in": islice(_one_page_each(), OPEN_VISITS),
+        **{topic_of(size): open_visits(size) for size in SIZES},
+        FLAT.name: islice(flat_orders(), ORDERS),
+        NESTED.name: islice(nested_orders(), ORDERS),
     }
     for name in RESULT_TOPICS:
         admin.create(name, PARTITIONS)
     for name, records in contents.items():
         admin.create(name, PARTITIONS)
         sent = send(properties, name, records, pace=Pace(allow_future=True))
-        say(f"{name}: {sent.acknowledged:,} visits sent.")
-
-
-def _one_page_each() -> Iterator[Made]:
-    """Every record opens a visit, and event time hardly moves: no visit ends."""
-    for number, made in enumerate(visits(Recipe(seed=1, spacing_s=1e-6))):
-        old, new = f'"visit_id":"{made.visit_id}"', f'"visit_id":"open_{number}"'
-        yield made._replace(value=made.value.replace(old.encode(), new.encode()), key=b"open_%d" % number)
+        say(f"{name}: {sent.acknowledged:,} records sent.")

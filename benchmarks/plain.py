@@ -30,21 +30,32 @@ def counter(place: Place, max_offsets: int) -> StreamingQuery:
 
 def browsers(place: Place, max_offsets: int) -> StreamingQuery:
     """Seed 004."""
-    visits = read_visits(place, "visits", max_offsets, _BROWSER).withWatermark("event_time", "20 minutes")
+    return start(place, "browsers", _browsers(place, "visits", max_offsets))
+
+
+def browsers_of(place: Place, topic: str) -> StreamingQuery:
+    """The same on another topic, until it is stopped."""
+    checkpoint = str(place.directory / "checkpoints" / topic)
+    return _browsers(place, topic, None).option("checkpointLocation", checkpoint).start()
+
+
+def _browsers(place: Place, topic: str, max_offsets: int | None) -> DataStreamWriter:
+    visits = read_visits(place, topic, max_offsets, _BROWSER).withWatermark("event_time", "20 minutes")
     results = visits.groupBy(F.window("event_time", "5 minutes"), "browser").agg(
         F.count(F.lit(1)).alias("count"), F.max("event_time").alias("last_event_time_in_window")
     )
-    return start(place, "browsers", _to_topic(place, results, "browser-stats-stateful").outputMode("update"))
+    return _to_topic(place, results, "browser-stats-stateful").outputMode("update")
 
 
-def read_visits(place: Place, topic: str, max_offsets: int, schema: str) -> DataFrame:
+def read_visits(place: Place, topic: str, max_offsets: int | None, schema: str) -> DataFrame:
     options = {f"kafka.{name}": value for name, value in place.kafka.items()}
+    if max_offsets is not None:
+        options["maxOffsetsPerTrigger"] = str(max_offsets)
     records = (
         place.spark.readStream.format("kafka")
         .options(**options)
         .option("subscribe", topic)
         .option("startingOffsets", "earliest")
-        .option("maxOffsetsPerTrigger", max_offsets)
         .load()
     )
     return records.select(F.from_json(F.col("value").cast("string"), schema).alias("value")).select("value.*")

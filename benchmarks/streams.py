@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from time import monotonic, sleep
 from typing import Any
@@ -22,13 +23,18 @@ _SAY_EVERY_S = 5.0
 
 @dataclass(frozen=True)
 class Batch:
+    number: int
     rows: int
     duration_ms: float
 
 
-def start_ours(place: Place, pipeline: Pipeline, name: str | None = None) -> StreamingQuery:
-    checkpoint = place.directory / "checkpoints" / (name or pipeline.name)
-    run = QueryRun(pipeline, str(checkpoint), place.kafka, "UTC", "earliest", until_caught_up=True)
+def checkpoint_of(place: Place, name: str) -> Path:
+    return place.directory / "checkpoints" / name
+
+
+def start_ours(place: Place, pipeline: Pipeline, name: str | None = None, *, until_caught_up: bool = True) -> StreamingQuery:
+    checkpoint = checkpoint_of(place, name or pipeline.name)
+    run = QueryRun(pipeline, str(checkpoint), place.kafka, "UTC", ("earliest",), until_caught_up)
     return start_query(place.spark, run, lambda _lines: None, BatchGate())
 
 
@@ -55,7 +61,7 @@ def full_batches(place: Place, query: StreamingQuery, rows: int, *, at_most: int
 
 
 def _batch(progress: Any) -> Batch:
-    return Batch(progress["numInputRows"], float(progress["durationMs"].get("triggerExecution", 0)))
+    return Batch(progress["batchId"], progress["numInputRows"], float(progress["durationMs"].get("triggerExecution", 0)))
 
 
 def rows_per_s(batches: list[Batch]) -> float:

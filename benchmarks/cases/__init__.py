@@ -6,7 +6,10 @@ from importlib import import_module
 
 from benchmarks.case import Case
 
-NAMES = ("throughput", "small_batch", "horizon", "take_back", "take_back_memory", "reprocess", "sessions", "open_visits")
+NAMES = (
+    *("throughput", "schemas", "small_batch", "latency", "horizon", "take_back", "take_back_memory"),
+    *("reprocess", "sessions", "open_visits", "open_visits_bytes"),
+)
 
 
 def load_case(name: str) -> Case:

@@ -11,9 +11,9 @@ from time import monotonic
 from deltalake import DeltaTable
 from pyspark.sql import functions as F
 
+from anabranch.pipeline.builtin.catalog import VISITS_LAKE
 from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
-from anabranch.pipeline.builtin.visits_lake import VISITS_LAKE
-from anabranch.pipeline.definition import Table
+from anabranch.pipeline.sinks import Table
 from anabranch.reprocess.plan import Range
 from anabranch.reprocess.recompute import recompute
 from benchmarks.case import Case, Figures, Goal, Place

@@ -28,7 +28,7 @@ def _figures(place: Place, start: StartPlain) -> Figures:
 
 
 def _start_ours(place: Place, rows: int) -> StreamingQuery:
-    return start_ours(place, VISITS_SESSIONS.changed(max_offsets=rows, source_topic="visits_sessions_in"), f"sessions-{rows}")
+    return start_ours(place, VISITS_SESSIONS.reading("visits_sessions_in").changed(max_offsets=rows), f"sessions-{rows}")
 
 
 def _ours(place: Place) -> Figures:
