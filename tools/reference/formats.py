@@ -19,6 +19,11 @@ _JOURNAL = f"{_CHECKPOINT}/_rewind/journal.json"
 _PLACES = {
     "project": ((".anabranch/project.json",), "Which version of Anabranch wrote the project."),
     "baseline": ((f"{_CHECKPOINT}.baseline.json",), "What the checkpoint was created with; compared at every start."),
+    "definition": ((f"{_CHECKPOINT}.definition.json",), "The pipeline that ran on the checkpoint, without its code."),
+    "manifest": (
+        (".anabranch/manifest.json",),
+        "The topics and pipelines that the project's files declare, as they were last read, with a hash of each file.",
+    ),
     "batch-history": (
         (f"{_CHECKPOINT}.history.jsonl",),
         "What each batch did. The first line holds format and kind; every other line is an entry.",
@@ -28,14 +33,16 @@ _PLACES = {
     "undo": ((_PLAN, _JOURNAL), "The plan of an undo; as a journal, of the one under way."),
     "reprocess": ((_PLAN,), "The plan of a reprocess."),
     "lake-proof": (
-        (".anabranch/lake-proof.json",),
-        "For which offsets the lake was proven complete: a reprocess proves only what came since. Without it, it proves all.",
+        (".anabranch/lake-proof-PIPELINE.json",),
+        "For which offsets the lake that PIPELINE fills was proven complete: a reprocess proves only what came since."
+        " Without it, it proves all.",
     ),
     "receipt": ((".anabranch/operations/ID/receipt.json",), "How an operation ended. Without it, it is not finished."),
     "written-rows": (
         (),
         "Not a file: the parameters of the sink in the plan of a rewind whose sink is a table, without a number of their own.",
     ),
+    "written-versions": ((), "The same of a table whose rows do not say which records they are from."),
     "broker": ((".anabranch/broker/broker.json",), "The process and the port of the embedded broker."),
 }
 # Written by us, and not by the codec.

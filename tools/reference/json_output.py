@@ -41,6 +41,7 @@ Match on `code` and `params`; the words may change.
 | command | prints |
 |---|---|
 | `broker status` | `running`, `address`, `pid`; the last two are null if no broker runs |
+| `check` | `pipelines`, each with `pipeline`, `place`, `recomputable`, `findings`, `proof` (a note or null); see below |
 | `checkpoint` | `path`, `query_id`, `formats`, `newest_batch`, `batches`, `operators`, `findings`; see below |
 | `checkpoint --state` | `batch`, `rows`, `more` (whether `--limit` cut off rows) |
 | `config` | a list of `key`, `value`, `from`; where settings are wrong, an object with `error`, `errors` and `settings` |
@@ -86,6 +87,11 @@ An operator has the fields below; `versions` is a list of two numbers, or empty.
 
 {fields_table(OperatorView, without=("snapshots", "bytes"))}
 A finding has `code`, `file`, `what`, `remedy` and `params`.
+
+## check: a finding
+
+`pipeline`, `level`, `file`, `line`, `code`, `params`, `text` and `remedies`.
+The level is `finding`, or `warning`, which leaves the exit code at 0.
 
 ## lake
 

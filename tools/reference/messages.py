@@ -18,6 +18,7 @@ _EXIT_CODES: dict[Kind, int] = {
 _PARAMETERS = "Names in braces are parameters; `--json` carries them beside the code.\n"
 
 _ABOUT = {
+    "check": "`anabranch check`.",
     "checkpoint": "Checkpoints, and what one was created with.",
     "cli": "The command line itself.",
     "delta": "Delta tables and the lake.",
@@ -32,6 +33,7 @@ _ABOUT = {
     "spark": "Java, the jars and the JVM.",
     "storage": "Files of ours and their formats, leases, and what a file system must be able to do.",
     "streaming": "`anabranch run`, sinks and `anabranch status`.",
+    "testing": "`anabranch.testing`.",
     "text": "Values that are typed: durations and times.",
 }
 
@@ -65,8 +67,9 @@ def exit_codes_page() -> str:
         (
             "4",
             "findings",
-            "`anabranch checkpoint`: something is wrong with it. `anabranch status`: a pipeline cannot start, an operation is"
-            " not finished, or a file of ours cannot be read. Nothing failed.",
+            "`anabranch checkpoint`: something is wrong with it. `anabranch check`: something is wrong with a pipeline."
+            " `anabranch status`: a pipeline cannot start, an operation is not finished, or a file of ours cannot be read."
+            " Nothing failed.",
         ),
         ("130", "interrupted", "Ctrl-C at a prompt or outside of a run; a second Ctrl-C in a run."),
     ]
@@ -85,17 +88,28 @@ With `--json` the error is printed on stdout too, as shown in [json.md](json.md)
 
 
 def findings_page() -> str:
-    found = [message for messages in catalogue().values() for message in messages if message.kind == "finding"]
     return f"""\
 # Findings
 
-`anabranch checkpoint` reports what is wrong with a checkpoint: file, code, what Spark would do, and a remedy.
 The codes are stable.
 {_PARAMETERS}
+## Of a checkpoint
+
+`anabranch checkpoint` reports what is wrong with a checkpoint: file, code, what Spark would do, and a remedy.
 Where the text or the remedy is a parameter, one of the [notes of checkpoints](notes.md#checkpoint) stands there.
 
-{table(("code", "text", "remedy"), [(code(one.code), template(one.text), _remedies(one)) for one in found])}
+{_findings("checkpoint")}
+## Of a pipeline
+
+`anabranch check` reports what is wrong with a pipeline: file, line, code, and a remedy.
+
+{_findings("check")}
 """
+
+
+def _findings(package: str) -> str:
+    found = [message for message in catalogue()[package] if message.kind == "finding"]
+    return table(("code", "text", "remedy"), [(code(one.code), template(one.text), _remedies(one)) for one in found])
 
 
 def refusals_page() -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from anabranch.streaming.decoder import full_parse
-from anabranch.streaming.decoder.decode import SKIPPED
+from anabranch.pipeline.builtin.visits import VISITS
+from anabranch.streaming.decoder.decode import SKIPPED, wrong_instant
+from anabranch.streaming.decoder.problems import problems
+from anabranch.streaming.decoder.reading import fields_of
 from tools.reference.markdown import code, table
 
 _NOT_OURS = "Fix the producer."
@@ -27,7 +28,7 @@ _MEANINGS = {
     ),
     "lone surrogate": ("Half a character, as an escape, in a field that is read.", "Fix how the producer cuts strings."),
     "more than one object": ("Something follows the object.", "Send one JSON object in each record."),
-    "duplicate key": ("A key appears twice at the top level.", _NOT_OURS),
+    "duplicate key": ("A key appears twice at the top level, or anywhere in a field that is read.", _NOT_OURS),
     "no event_time": ("`event_time` (or `eventTime`) is missing or null.", _NOT_OURS),
     "event_time is a number": (
         "A number, quoted or not: its unit can only be guessed.",
@@ -42,11 +43,12 @@ _MEANINGS = {
         "Later than the record's own Kafka timestamp by more than the future tolerance.",
         "Fix the producer's clock; or raise `future_tolerance` and rewind the batches that judged it.",
     ),
-    "wrong type: visit_id": ("Neither a string nor an integer.", "Send a string or an integer."),
-    "wrong type: user_id": ("Neither a string nor an integer.", "Send a string or an integer."),
-    "wrong type: event_id": ("Not a string.", "Send a string."),
-    "wrong type: page": ("Not a string.", "Send a string."),
-    "wrong type: browser": ("Not a string.", "Send a string."),
+    "no <field>": ("A field that is NOT NULL is missing or null.", _NOT_OURS),
+    "wrong type: <field>": (
+        "The value is none of the field's type, or one inside of it is not: a number out of range, a day that does not exist, "
+        "a NOT NULL field of a STRUCT that is missing. An id of a visit may be a string or an integer.",
+        "Send what the schema says, or correct the schema.",
+    ),
 }
 _SAID = re.compile(r"(?:THEN|ELSE) '([^'{}]+)'")
 
@@ -63,7 +65,8 @@ It goes to the lake, is counted by `anabranch status`, and is left out everywher
 `anabranch problems` counts them by problem; `anabranch problems --reason 'no event_time'` shows the records.
 
 The problems are judged in this order; the first that applies is the record's problem.
-The words are stable.
+The words are stable; `event_time` stands for the name that the topic's event time has, `<field>` for a field's.
+Of several fields, the first in the schema is named.
 
 {table(("order", "problem", "what it means", "what to do"), rows)}
 A record with a problem from `null value` to `duplicate key` cannot be trusted as a whole: it has no event time in the lake.
@@ -74,9 +77,8 @@ A record with another problem keeps its event time if that is in range.
 
 
 def _in_order() -> list[str]:
-    """As the SQL has them: the record as a whole, its time, then the types of its fields."""
-    decode = Path(full_parse.__file__).with_name("decode.py").read_text(encoding="utf-8")
-    parsed = _SAID.findall(full_parse.full_parse("UTC"))
-    types = [name for name in parsed if name.startswith("wrong type")]
-    whole = [name for name in parsed if name not in types]
-    return list(dict.fromkeys([SKIPPED, *whole, *_SAID.findall(decode), *types]))
+    """As the SQL has them: the record as a whole, its time, then its fields."""
+    name = VISITS.event_time
+    looked_for = problems(fields_of(VISITS, "UTC"), time="_time", event_time=name, zone="UTC")
+    said = [*_SAID.findall(looked_for), *_SAID.findall(wrong_instant(name, future_tolerance_s=0))]
+    return list(dict.fromkeys([SKIPPED, *said, "no <field>", "wrong type: <field>"]))

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from anabranch.pipeline.catalog import PIPELINES
+from anabranch.pipeline.builtin.catalog import BUILTIN
 from anabranch.pipeline.definition import Pipeline
 from anabranch.project.settings import PipelineSettings, Settings
 from anabranch.spark.session import SETTINGS
@@ -24,6 +24,10 @@ _MEANINGS = {
     ),
     "broker.port": ("0 to 65535", "The port of the embedded broker; 0 uses a free one."),
     "jars.ivy_settings": ("path", "Your Ivy settings file, for jars behind a company mirror."),
+    "pipelines": (
+        "list of paths and modules",
+        "The files that declare the pipelines of this project, and installed modules. Without it, those of the seeds.",
+    ),
     "spark": ("table", "Any Spark setting, with or without the leading `spark.`."),
 }
 _PIPELINE_MEANINGS = {
@@ -53,7 +57,7 @@ Each source is checked by itself: what is wrong in the file is an error also whe
 `anabranch config` shows all that is wrong at once, each with its line, and what is in force without it.
 
 In the environment a setting is `ANABRANCH_` and its name in capitals, with two underscores for each dot:
-`ANABRANCH_KAFKA__BOOTSTRAP_SERVERS`, `ANABRANCH_PIPELINES__VISITS_LOG__TRIGGER`.
+`ANABRANCH_KAFKA__BOOTSTRAP_SERVERS`, `ANABRANCH_PIPELINE__VISITS_LOG__TRIGGER`.
 A table is given as JSON: `ANABRANCH_KAFKA__PROPERTIES='{"sasl.password": "..."}'`.
 
 A duration is a number with its unit: `500ms`, `20s`, `10m`, `1h30m`, `2 days`; whole milliseconds, at most 100 years.
@@ -64,12 +68,12 @@ Relative paths start at the project's directory.
 def settings_page() -> str:
     general = dict(_fields(Settings))
     pipelines = dict(_fields(PipelineSettings))
-    del general["pipelines"]
+    del general["pipeline"]
     return f"""{_INTRODUCTION}
 {_table(general, _MEANINGS)}
 ## Settings of one pipeline
 
-Each is `pipelines.NAME.SETTING`, in `anabranch.toml` a line below `[pipelines.NAME]`.
+Each is `pipeline.NAME.SETTING`, in `anabranch.toml` a line below `[pipeline.NAME]`.
 A window, watermark or number of shuffle partitions belongs to a checkpoint: another one on an existing checkpoint is refused.
 
 {_table(pipelines, _PIPELINE_MEANINGS, "as below", prefix="pipelines.NAME.")}
@@ -113,14 +117,14 @@ def _table(found: Mapping[str, Any], meanings: Mapping[str, tuple[str, str]], un
 def _pipelines() -> str:
     times = ("trigger", "max_offsets", "window", "watermark", "future_tolerance")
     columns = ("pipeline", "source", "sink", "`--to topic`", *times)
-    return table(columns, [_row(pipeline) for pipeline in PIPELINES])
+    return table(columns, [_row(pipeline) for pipeline in BUILTIN.pipelines])
 
 
 def _row(pipeline: Pipeline) -> tuple[str, ...]:
     times = (pipeline.window_s, pipeline.watermark_s, pipeline.future_tolerance_s)
     return (
         code(pipeline.name),
-        code(pipeline.source_topic),
+        code(pipeline.topic.name),
         code(pipeline.sink.describe()),
         code(pipeline.result_topic),
         "as data comes" if pipeline.trigger_s is None else format_duration(pipeline.trigger_s),
