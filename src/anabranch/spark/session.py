@@ -147,7 +147,7 @@ def start_session(
     java = find_java()
     options = [*archive_options(java, jars), *_java_options(settings, debug)]
     phase("launching its JVM")
-    jvm = launch_jvm(java, jars, options, _environment(settings, scratch_dir), log_file)
+    jvm = launch_jvm(java, jars, options, _environment(settings, scratch_dir, python_files), log_file)
     phase(f"registering at {master}" if is_standalone(master) else "connecting to its JVM")
     try:
         with _registered(jvm, master), jvm.blamed():
@@ -201,8 +201,8 @@ def _pythons(settings: Mapping[str, str]) -> dict[str, str]:
     return {"PYSPARK_PYTHON": theirs, "PYSPARK_DRIVER_PYTHON": sys.executable}
 
 
-def _environment(settings: Mapping[str, str], scratch_dir: Path) -> dict[str, str]:
-    environment = {"SPARK_HOME": str(pyspark_home()), **_python_path(os.environ)}
+def _environment(settings: Mapping[str, str], scratch_dir: Path, python_files: Sequence[Path]) -> dict[str, str]:
+    environment = {"SPARK_HOME": str(pyspark_home()), **_python_path(os.environ, python_files)}
     if is_local(settings[_MASTER]):
         environment["SPARK_LOCAL_IP"] = "127.0.0.1"
     elif _LOCAL_DIR not in settings:
@@ -211,10 +211,14 @@ def _environment(settings: Mapping[str, str], scratch_dir: Path) -> dict[str, st
     return environment
 
 
-def _python_path(environment: Mapping[str, str]) -> dict[str, str]:
-    """Workers import nothing from the directory in which the command was typed: a `pandas.py` there is not ours to run."""
+def _python_path(environment: Mapping[str, str], python_files: Sequence[Path]) -> dict[str, str]:
+    """Workers import nothing from the directory in which the command was typed: a `pandas.py` there is not ours to run.
+
+    Spark starts a worker on the driver as well, before the first batch of a `transformWithState`. It runs the executors' Python,
+    and unlike theirs it does not get the files that were added to the session.
+    """
     # They are started by `python -m`, which puts that directory in front; an empty entry of the path means it as well.
-    entries = [entry for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    entries = [*map(str, python_files), *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     return {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(entries)}
 
 
