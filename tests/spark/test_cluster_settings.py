@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import socket
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from anabranch.spark.session import (
     SETTINGS,
     _effective_settings,
     _environment,
+    _python_path,
     _pythons,
     are_partitions_chosen,
     master_of,
@@ -52,11 +54,16 @@ def test_addresses_of_this_machine_are_not_for_a_cluster_unless_they_are_set() -
 
 
 def test_the_scratch_directory_of_a_cluster_s_driver_is_not_that_of_its_executors(tmp_path: Path) -> None:
-    here, there = (_environment(_effective_settings(change), tmp_path) for change in ({}, CLUSTER))
+    here, there = (_environment(_effective_settings(change), tmp_path, []) for change in ({}, CLUSTER))
     assert (here.get("SPARK_LOCAL_IP"), here.get("SPARK_LOCAL_DIRS")) == ("127.0.0.1", None)
     assert (there.get("SPARK_LOCAL_IP"), there.get("SPARK_LOCAL_DIRS")) == (None, str(tmp_path))
-    chosen = _environment(_effective_settings({**CLUSTER, "local.dir": "/disk"}), tmp_path)
+    chosen = _environment(_effective_settings({**CLUSTER, "local.dir": "/disk"}), tmp_path, [])
     assert "SPARK_LOCAL_DIRS" not in chosen
+
+
+def test_a_worker_that_spark_starts_on_the_driver_imports_what_was_sent_to_the_executors() -> None:
+    path = _python_path({"PYTHONPATH": "/mine"}, [Path("/tmp/anabranch.zip")])["PYTHONPATH"]
+    assert path.split(os.pathsep) == ["/tmp/anabranch.zip", "/mine"]
 
 
 def test_executors_run_the_python_that_is_set_and_ours_otherwise() -> None:

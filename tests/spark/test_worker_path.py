@@ -40,4 +40,4 @@ def test_modules_that_are_planted_in_the_project_are_not_executed(project: Proje
 )
 def test_an_empty_entry_of_the_python_path_is_left_out(given: dict[str, str], left: str) -> None:
     assert os.pathsep == ":"
-    assert _python_path(given) == {"PYTHONSAFEPATH": "1", "PYTHONPATH": left}
+    assert _python_path(given, []) == {"PYTHONSAFEPATH": "1", "PYTHONPATH": left}

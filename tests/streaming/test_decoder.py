@@ -141,20 +141,32 @@ NESTED = define_topic(
 @pytest.mark.parametrize("topic", [VISITS, WIDE, NESTED], ids=["visits", "wide", "nested"])
 def test_the_jvm_compiles_what_every_record_goes_through(spark: SparkSession, topic: Topic) -> None:
     """A generated method of more than 8,000 bytes is interpreted, silently, and takes more than twice as long."""
-    events = decode(records(spark, [b"{}"]), topic, zone=ZONE, future_tolerance_s=HOUR_S)
-    adaptive = spark.conf.get("spark.sql.adaptive.enabled")
-    assert adaptive is not None
-    spark.conf.set("spark.sql.adaptive.enabled", "false")
-    try:
-        plan = events.where("_problem is null")._jdf.queryExecution().executedPlan()
-    finally:
-        spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+    plan = physical_plan(spark, topic)
     jvm: Any = spark._jvm
     debug = jvm.java.lang.Class.forName("org.apache.spark.sql.execution.debug.package$").getField("MODULE$").get(None)
     stages = debug.codegenStringSeq(plan)
     sizes = [stages.apply(number)._3().maxMethodCodeSize() for number in range(stages.size())]
     assert sizes
     assert max(sizes) < 8000
+
+
+@pytest.mark.parametrize("topic", [VISITS, WIDE], ids=["visits", "wide"])
+def test_no_generator_is_interpreted(spark: SparkSession, topic: Topic) -> None:
+    """One that has from_json or a lambda inside is, with all that stands beside it. A star marks what is compiled."""
+    generators = [line for line in physical_plan(spark, topic).toString().splitlines() if "Generate inline" in line]
+    assert len(generators) > 3
+    assert [line for line in generators if "*(" not in line] == []
+
+
+def physical_plan(spark: SparkSession, topic: Topic) -> Any:
+    events = decode(records(spark, [b"{}"]), topic, zone=ZONE, future_tolerance_s=HOUR_S)
+    adaptive = spark.conf.get("spark.sql.adaptive.enabled")
+    assert adaptive is not None
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    try:
+        return events.where("_problem is null")._jdf.queryExecution().executedPlan()
+    finally:
+        spark.conf.set("spark.sql.adaptive.enabled", adaptive)
 
 
 def optimized_plan(frame: DataFrame) -> str:

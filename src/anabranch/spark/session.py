@@ -214,8 +214,8 @@ def _environment(settings: Mapping[str, str], scratch_dir: Path, python_files: S
 def _python_path(environment: Mapping[str, str], python_files: Sequence[Path]) -> dict[str, str]:
     """Workers import nothing from the directory in which the command was typed: a `pandas.py` there is not ours to run.
 
-    Spark starts a worker on the driver as well, before the first batch of a `transformWithState`. It runs the executors' Python,
-    and unlike theirs it does not get the files that were added to the session.
+    Spark starts a worker on the driver as well, before the first batch of a `transformWithState`. It runs the executors'
+    Python, and unlike theirs it does not get the files that were added to the session.
     """
     # They are started by `python -m`, which puts that directory in front; an empty entry of the path means it as well.
     entries = [*map(str, python_files), *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]

@@ -30,7 +30,7 @@ from pyspark.sql import DataFrame
 from anabranch.pipeline.schema import quoted
 from anabranch.pipeline.topic import Topic
 from anabranch.streaming.decoder.flat import flat_texts
-from anabranch.streaming.decoder.problems import problems
+from anabranch.streaming.decoder.problems import WRONG, problems
 from anabranch.streaming.decoder.reading import IS_FLAT, ReadField, fields_of
 from anabranch.streaming.decoder.shape import shape_of_record
 from anabranch.streaming.decoder.sql import STRICT, TEXT, WRAPPED, literal, regex
@@ -57,17 +57,19 @@ def decode(
     fields = fields_of(topic, zone)
     as_they_came = [name for name in _BYTES if name in records.columns]
     found = records.selectExpr("timestamp", *_COORDINATES, *as_they_came, _barrier(_flat=_flat(fields)))
-    read = found.selectExpr("*", _barrier(_is_flat=_FOUND, _is_proven=_proof(fields), _read=_parsed(fields)))
+    # from_json, here, and lambdas, in _wrong, stand in projections: a generator that has one is interpreted as a whole.
+    read = found.selectExpr("*", f"{_parsed(fields)} AS _read")
     # Out of the struct at once: Spark loses columns where it looks into one through several generators.
     parsed = {f"_parsed{one.number}": one.parsed for one in fields}
     parsed["_is_whole"] = "_read._corrupt IS NULL AND _read.end = 0"
-    apart = read.selectExpr("*", _barrier(**parsed)).drop("_read")
+    apart = read.selectExpr("*", _barrier(_is_flat=_FOUND, _is_proven=_proof(fields), **parsed)).drop("_read")
     time = next(field.read for field in fields if field.is_event_time)
     worked_for = {one.column: one.value for one in fields if one.is_converted}
     typed = apart.selectExpr("*", _barrier(_time=time, **worked_for))
-    timed = typed.selectExpr("*", _barrier(_instant=usual_instant("_time", zone)))
+    timed = typed.selectExpr("*", _barrier(_instant=usual_instant("_time", zone, is_usual=IS_FLAT)))
     wrong = problems(fields, time="_time", event_time=topic.event_time, zone=zone)
-    judged = timed.selectExpr("*", f"inline_outer(CASE WHEN NOT ({_is_good(fields)}) THEN {wrong} END)")
+    doubted = timed.selectExpr("*", f"CASE WHEN NOT ({_is_good(fields)}) THEN {wrong}[0] END AS _wrong")
+    judged = doubted.selectExpr("*", _barrier(**{name: f"_wrong.{name}" for name in WRONG})).drop("_wrong")
     problem = f"coalesce({_skipped(skip)}_broken, _no_instant, {wrong_instant(topic.event_time, future_tolerance_s)}, _fault)"
     event_time = f"CASE WHEN _broken IS NULL AND {is_event_time(_INSTANT)} THEN {_INSTANT} END"
     return judged.selectExpr(

@@ -15,6 +15,10 @@ from anabranch.streaming.decoder.shape import shape_of_value
 from anabranch.streaming.decoder.sql import STRICT, TEXT, WRAPPED, literal, regex
 from anabranch.streaming.decoder.times import WIDE_YEAR, instant
 
+# The names in the struct: why the record as a whole cannot be trusted, its time if that is not written as usual, what is wrong
+# with its time, and with its fields.
+WRONG: Final = ("_broken", "_other_instant", "_no_instant", "_fault")
+
 _NUMBER: Final = regex(r'^(-?[0-9.]+(E-?[0-9]+)?|"-?Infinity")\z')  # as Spark writes a JSON number into a string
 _INTEGER: Final = regex(r"^-?[0-9]+\z")
 _BLANK: Final = regex(r"^[ \t\r\n]*\z")

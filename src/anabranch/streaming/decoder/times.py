@@ -27,11 +27,11 @@ _DAY: Final = regex(rf"^{DAY}{_END}")
 _END_S: Final = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
 
 
-def usual_instant(time: str, zone: str) -> str:
-    """The instant of a time with seconds, as most are written; null for any other text."""
+def usual_instant(time: str, zone: str, *, is_usual: str) -> str:
+    """The instant of a time with seconds, as most are written; null for any other text. `is_usual`: it is known to be one."""
     has_zone = f"endswith({time}, 'Z') OR substring({time}, -6, 1) IN ('+', '-')"
     whole = f"CASE WHEN {has_zone} THEN {time} ELSE concat({time}, {literal(zone)}) END"
-    return f"CASE WHEN rlike({time}, {_USUAL}) THEN try_cast({whole} AS TIMESTAMP) END"
+    return f"CASE WHEN {is_usual} OR rlike({time}, {_USUAL}) THEN try_cast({whole} AS TIMESTAMP) END"
 
 
 def instant(time: str, zone: str, years: str = "") -> str:
