@@ -38,6 +38,7 @@ _TIMES = [
     ),
     *("2024-02-29T00:00:00.5-02", "2025-09-04T07:00:00+02:00", "2024-10-27T02:30:00"),
 ]
+_USUAL_TIMES = [time for time in _TIMES if len(time) > 18 and time[16] == ":" and not time.endswith("-02")]
 _WRONG = [
     *(
         "1",
@@ -105,6 +106,8 @@ def topics(count: int) -> list[Topic]:
     def collect(schema: Struct) -> None:
         random = Random(schema.ddl())
         fields = [field for field in schema.fields if field.name != "at"]
+        if len(found) % 2:
+            fields = [Field(f"f{number}", _usual(field.type), field.is_required) for number, field in enumerate(fields)]
         fields.insert(random.randrange(len(fields) + 1), Field("at", Scalar("TIMESTAMP"), random.random() < 0.5))
         aliases = tuple((field.name, f"{field.name}_2") for field in fields if random.random() < 0.3)
         ids = tuple(field.name for field in fields if field.type == Scalar("STRING") and random.random() < 0.5)
@@ -114,21 +117,48 @@ def topics(count: int) -> list[Topic]:
     return found
 
 
+def _usual(type_: Type, *, is_inside: bool = False) -> Type:
+    """A type of which usual records match: plain names, no time inside, and a MAP of scalars."""
+    match type_:
+        case Scalar("TIMESTAMP" | "DATE") if is_inside:
+            return Scalar("STRING")
+        case Array(element):
+            return Array(_usual(element, is_inside=True))
+        case Map(value):
+            inner = _usual(value, is_inside=True)
+            return Map(inner if isinstance(inner, Scalar | Decimal) else Scalar("INT"))
+        case Struct(fields):
+            inside = (_usual(field.type, is_inside=True) for field in fields)
+            named = zip(fields, inside, strict=True)
+            return Struct(tuple(Field(f"f{place}", type_, one.is_required) for place, (one, type_) in enumerate(named)))
+        case _:
+            return type_
+
+
 def values(topic: Topic, count: int) -> list[bytes | None]:
     random = Random(topic.schema.ddl())
     return [None, b"", b" \n", *(_record(topic, random) for _ in range(count))]
 
 
 def _record(topic: Topic, random: Random) -> bytes:
-    wrongness = random.choice([0.0, 0.0, 0.05, 0.3])
-    pairs = [(_key(topic, field, random), _value(field.type, random, wrongness)) for field in topic.schema.fields]
+    """Half of them are written as producers usually do, or nearly so."""
+    return _written(topic, random, random.choice([0.0, 0.0, 0.05, 0.3]), is_usual=random.random() < 0.5)
+
+
+def _written(topic: Topic, random: Random, wrongness: float, *, is_usual: bool) -> bytes:
+    pairs = [
+        (_key(topic, field, random), _value(field.type, random, wrongness, is_usual=is_usual)) for field in topic.schema.fields
+    ]
     pairs = [(key, text) for key, text in pairs if random.random() > wrongness / 4]
-    pairs += [(f"unread{number}", random.choice(_UNREAD)) for number in range(random.choice([0, 0, 1, 3]))]
+    unread = [*_UNREAD[:3], '[1,{"a":2}]'] if is_usual else _UNREAD
+    pairs += [(f"unread{number}", random.choice(unread)) for number in range(random.choice([0, 0, 1, 3]))]
     if pairs and random.random() < wrongness / 4:
         pairs.append(random.choice(pairs))
-    random.shuffle(pairs)
-    colon = random.choice([":", ": ", " :\n"])
-    text = "{" + ",".join(json.dumps(key, ensure_ascii=random.random() < 0.5) + colon + text for key, text in pairs) + "}"
+    if not is_usual or random.random() < 0.3:
+        random.shuffle(pairs)
+    colon = random.choice([":", ": "] if is_usual else [":", ": ", " :\n"])
+    written = (json.dumps(key, ensure_ascii=not is_usual and random.random() < 0.5) + colon + text for key, text in pairs)
+    text = f"{{{','.join(written)}}}"
     value = (text + (random.choice(_BEHIND) if random.random() < wrongness / 2 else "")).encode()
     return _mutated(value, random) if random.random() < wrongness / 2 else value
 
@@ -145,7 +175,7 @@ def _mutated(value: bytes, random: Random) -> bytes:
     )
 
 
-def _value(type_: Type, random: Random, wrongness: float) -> str:
+def _value(type_: Type, random: Random, wrongness: float, *, is_usual: bool) -> str:
     """As JSON."""
     if random.random() < wrongness / 2:
         return random.choice(_WRONG)
@@ -153,20 +183,30 @@ def _value(type_: Type, random: Random, wrongness: float) -> str:
         return "null"
     match type_:
         case Array(element):
-            return "[" + ",".join(_value(element, random, wrongness / 2) for _ in range(random.randrange(4))) + "]"
+            elements = (_value(element, random, wrongness / 2, is_usual=is_usual) for _ in range(random.randrange(4)))
+            return f"[{','.join(elements)}]"
         case Map(value):
             keys = random.sample(["a", "b c", "`", "<d>", "é", ""], random.randrange(4))
-            return "{" + ",".join(f"{json.dumps(key)}:{_value(value, random, wrongness / 2)}" for key in keys) + "}"
+            pairs = (
+                f"{json.dumps(key, ensure_ascii=not is_usual)}:{_value(value, random, wrongness / 2, is_usual=is_usual)}"
+                for key in keys
+            )
+            return f"{{{','.join(pairs)}}}"
         case Struct(fields):
             parts = [
-                f"{json.dumps(one.name)}:{_value(one.type, random, wrongness / 2)}" for one in fields if random.random() > 0.03
+                f"{json.dumps(one.name)}:{_value(one.type, random, wrongness / 2, is_usual=is_usual)}"
+                for one in fields
+                if random.random() > 0.03
             ]
-            parts += [f'"unread":{random.choice(_UNREAD[:4])}'] if random.random() < 0.2 else []
-            return "{" + ",".join(random.sample(parts, len(parts))) + "}"
+            unread = _UNREAD[: 3 if is_usual else 4]
+            parts += [f'"unread":{random.choice(unread)}'] if random.random() < 0.2 else []
+            return "{" + ",".join(parts if is_usual else random.sample(parts, len(parts))) + "}"
         case Decimal(precision, scale):
             digits = random.randrange(10 ** random.randrange(1, precision + 1))
             number = f"{digits // 10**scale}.{digits % 10**scale:0{scale}}" if scale else str(digits)
             return random.choice(["", "-"]) + number + ("5" if scale and len(number) < 30 and random.random() < 0.2 else "")
+        case Scalar("TIMESTAMP"):
+            return json.dumps(random.choice(_USUAL_TIMES if is_usual else _TIMES))
         case Scalar(name):
             return _scalar(name, random)
 
@@ -184,7 +224,5 @@ def _scalar(name: str, random: Random) -> str:
             )
         case "BOOLEAN":
             return random.choice(["true", "false"])
-        case "DATE":
-            return f'"{random.randrange(1, 9999):04}-{random.randrange(1, 13):02}-{random.randrange(1, 29):02}"'
         case _:
-            return json.dumps(random.choice(_TIMES))
+            return f'"{random.randrange(1, 9999):04}-{random.randrange(1, 13):02}-{random.randrange(1, 29):02}"'

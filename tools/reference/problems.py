@@ -6,7 +6,7 @@ import re
 
 from anabranch.pipeline.builtin.visits import VISITS
 from anabranch.streaming.decoder.decode import SKIPPED, wrong_instant
-from anabranch.streaming.decoder.problems import problems
+from anabranch.streaming.decoder.parse import parsed
 from anabranch.streaming.decoder.reading import fields_of
 from tools.reference.markdown import code, table
 
@@ -79,6 +79,6 @@ A record with another problem keeps its event time if that is in range.
 def _in_order() -> list[str]:
     """As the SQL has them: the record as a whole, its time, then its fields."""
     name = VISITS.event_time
-    looked_for = problems(fields_of(VISITS, "UTC"), time="_time", event_time=name, zone="UTC")
+    looked_for = parsed(fields_of(VISITS, "UTC"), event_time=name, zone="UTC")
     said = [*_SAID.findall(looked_for), *_SAID.findall(wrong_instant(name, future_tolerance_s=0))]
     return list(dict.fromkeys([SKIPPED, *said, "no <field>", "wrong type: <field>"]))

@@ -39,6 +39,8 @@ class Topic:
     aliases: tuple[tuple[str, str], ...] = ()
     # STRING fields that may come as integers: their digits are the text.
     integers_as_text: tuple[str, ...] = ()
+    # The fields in the order in which producers write them, where that is not the schema's: such records are read fastest.
+    key_order: tuple[str, ...] = ()
     place: Place | None = None
 
     def spellings(self, field: str) -> tuple[str, ...]:
@@ -54,6 +56,7 @@ def define_topic(
     lake: str | None = None,
     aliases: Mapping[str, str] | None = None,
     integers_as_text: Sequence[str] = (),
+    key_order: Sequence[str] = (),
     place: Place | None = None,
 ) -> Topic:
     """The topic that a user declares, or what is wrong with the declaration."""
@@ -64,6 +67,7 @@ def define_topic(
         lake=lake,
         aliases=tuple((aliases or {}).items()),
         integers_as_text=tuple(integers_as_text),
+        key_order=tuple(key_order),
         place=place,
     )
     _check_event_time(topic)

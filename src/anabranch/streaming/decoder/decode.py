@@ -29,20 +29,18 @@ from pyspark.sql import DataFrame
 
 from anabranch.pipeline.schema import quoted
 from anabranch.pipeline.topic import Topic
-from anabranch.streaming.decoder.flat import flat_texts
-from anabranch.streaming.decoder.problems import WRONG, problems
-from anabranch.streaming.decoder.reading import IS_FLAT, ReadField, fields_of
-from anabranch.streaming.decoder.shape import shape_of_record
-from anabranch.streaming.decoder.sql import STRICT, TEXT, WRAPPED, literal, regex
-from anabranch.streaming.decoder.times import is_event_time, usual_instant
+from anabranch.streaming.decoder.match import line_in_any_order, line_in_order, matched_instant, matched_texts, matched_value
+from anabranch.streaming.decoder.parse import parsed, parsed_columns, parsed_value
+from anabranch.streaming.decoder.reading import ReadField, fields_of
+from anabranch.streaming.decoder.sql import literal
+from anabranch.streaming.decoder.times import is_event_time
 
 # The problem of a record that the settings leave out.
 SKIPPED: Final = "skipped"
 
 _COORDINATES: Final = ("topic", "partition", "offset")
 _BYTES: Final = ("key", "value", "headers")
-_FOUND: Final = "coalesce(_flat[0] = '', false)"
-_INSTANT: Final = "coalesce(_instant, _other_instant)"
+_INSTANT: Final = "coalesce(_instant, _parsed_instant)"
 
 
 def decode(
@@ -52,33 +50,35 @@ def decode(
 
     Records to skip, TOPIC:PARTITION:OFFSET, have a problem of their own, whatever else is wrong with them.
 
-    Most records are proven to be good (`_is_good`); only of the others the problem is looked for (problems.py).
+    Most records match (match.py), which has an instant for them; only the others are parsed (parse.py).
     """
     fields = fields_of(topic, zone)
     as_they_came = [name for name in _BYTES if name in records.columns]
-    found = records.selectExpr("timestamp", *_COORDINATES, *as_they_came, _barrier(_flat=_flat(fields)))
-    # from_json, here, and lambdas, in _wrong, stand in projections: a generator that has one is interpreted as a whole.
-    read = found.selectExpr("*", f"{_parsed(fields)} AS _read")
-    # Out of the struct at once: Spark loses columns where it looks into one through several generators.
-    parsed = {f"_parsed{one.number}": one.parsed for one in fields}
-    parsed["_is_whole"] = "_read._corrupt IS NULL AND _read.end = 0"
-    apart = read.selectExpr("*", _barrier(_is_flat=_FOUND, _is_proven=_proof(fields), **parsed)).drop("_read")
-    time = next(field.read for field in fields if field.is_event_time)
-    worked_for = {one.column: one.value for one in fields if one.is_converted}
-    typed = apart.selectExpr("*", _barrier(_time=time, **worked_for))
-    timed = typed.selectExpr("*", _barrier(_instant=usual_instant("_time", zone, is_usual=IS_FLAT)))
-    wrong = problems(fields, time="_time", event_time=topic.event_time, zone=zone)
-    doubted = timed.selectExpr("*", f"CASE WHEN NOT ({_is_good(fields)}) THEN {wrong}[0] END AS _wrong")
-    judged = doubted.selectExpr("*", _barrier(**{name: f"_wrong.{name}" for name in WRONG})).drop("_wrong")
+    ordered = _barrier(_ordered=line_in_order(fields, topic.key_order or topic.schema.names))
+    matched = records.selectExpr("timestamp", *_COORDINATES, *as_they_came, ordered)
+    matched = matched.selectExpr("*", _barrier(_line=line_in_any_order("_ordered", fields))).drop("_ordered")
+    timed = matched.selectExpr("*", _barrier(_instant=matched_instant("_line", zone)))
+    # from_json and lambdas, here, stand in a projection: a generator that has one is interpreted as a whole.
+    read = f"CASE WHEN _instant IS NULL THEN {parsed(fields, event_time=topic.event_time, zone=zone)}[0] END AS _read"
+    columns = {name: f"_read.{name}" for name in parsed_columns(fields)}
+    judged = timed.selectExpr("*", read).selectExpr("*", _barrier(**columns)).drop("_read")
     problem = f"coalesce({_skipped(skip)}_broken, _no_instant, {wrong_instant(topic.event_time, future_tolerance_s)}, _fault)"
-    event_time = f"CASE WHEN _broken IS NULL AND {is_event_time(_INSTANT)} THEN {_INSTANT} END"
-    return judged.selectExpr(
-        *(f"{event_time if one.is_event_time else one.column} AS {quoted(one.field.name)}" for one in fields),
+    # In a projection: Spark leaves it out where no field is read, and does not copy it where several are.
+    found = judged.selectExpr("*", f"CASE WHEN _instant IS NOT NULL THEN {matched_texts('_line')} END AS _texts")
+    return found.selectExpr(
+        *(f"{_value(one)} AS {quoted(one.field.name)}" for one in fields),
         f"{problem} AS _problem",
         *(f"{coordinate} AS _{coordinate}" for coordinate in _COORDINATES),
         "timestamp AS _record_time",
         *(f"{one} AS _{one}" for one in as_they_came),
     )
+
+
+def _value(one: ReadField) -> str:
+    """Outside of the barriers: Spark leaves out what nobody reads."""
+    if one.is_event_time:
+        return f"CASE WHEN _broken IS NULL AND {is_event_time(_INSTANT)} THEN {_INSTANT} END"
+    return f"coalesce({matched_value('_texts', one)}, {parsed_value(one)})"
 
 
 def _skipped(records: Sequence[str]) -> str:
@@ -101,36 +101,6 @@ def _barrier(**columns: str) -> str:
     parse each record many times over. It cannot do that to what comes out of a generator.
     """
     return f"inline(array(struct({', '.join(f'{value} AS {name}' for name, value in columns.items())})))"
-
-
-def _flat(fields: Sequence[ReadField]) -> str:
-    """The texts of a flat record's fields; else no array, or one whose first is not empty."""
-    if not all(field.can_be_flat for field in fields):
-        return "cast(NULL AS ARRAY<STRING>)"
-    return f"CASE WHEN is_valid_utf8({TEXT}) THEN {flat_texts([field.flat for field in fields])} END"
-
-
-def _parsed(fields: Sequence[ReadField]) -> str:
-    types = ", ".join(type_ for field in fields for type_ in field.read_types)
-    schema = f"r STRUCT<{types}>, end INT, _corrupt STRING"
-    return f"CASE WHEN NOT {_FOUND} THEN from_json({WRAPPED}, {literal(schema)}, {STRICT}) END"
-
-
-def _proof(fields: Sequence[ReadField]) -> str:
-    """True: one or more objects, no key twice, of the right types, no NUL, no half of a character. Null: no UTF-8."""
-    shapes = [(key, field.shape) for field in fields for key in field.keys]
-    types = f"schema_of_variant(try_parse_json(concat('[', {TEXT}, ']')))"
-    nul = regex(r"\u0000")
-    return f"""CASE WHEN {_FOUND} THEN true WHEN is_valid_utf8({TEXT})
-        THEN coalesce(NOT contains({TEXT}, {nul}) AND rlike({types}, {literal(shape_of_record(shapes))}), false) END"""
-
-
-def _is_good(fields: Sequence[ReadField]) -> str:
-    """Whether nothing is wrong with a record, but perhaps its time's distance from now."""
-    is_read = f"({IS_FLAT} OR coalesce(_is_whole, false))"
-    required = [f"{one.column} IS NOT NULL" for one in fields if one.field.is_required and not one.is_event_time]
-    certain = [f"NOT {one.doubt}" for one in fields if one.doubt]
-    return " AND ".join(["coalesce(_is_proven, false)", is_read, "_instant IS NOT NULL", *required, *certain])
 
 
 def wrong_instant(event_time: str, future_tolerance_s: float | None) -> str:

@@ -41,11 +41,6 @@ def _unread(levels: int) -> str:
 _UNREAD_TYPE: Final = rf"[A-Z]++(?:\([0-9,]++\)|<{_unread(MOST_UNREAD_LEVELS)}>)?+"
 
 
-def shape_of_record(fields: Sequence[tuple[str, str]]) -> str:
-    """Of an array of one or more objects with these names, each with the expression of its type."""
-    return rf"^ARRAY<{_object(fields)}>\z"
-
-
 def shape_of_value(shape: str) -> str:
     return rf"^(?:{shape})\z"
 

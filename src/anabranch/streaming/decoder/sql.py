@@ -10,8 +10,6 @@ from typing import Final
 
 # A record's value, as the source has it.
 TEXT: Final = "cast(value AS STRING)"
-# `end` is there if the record's text was all of `r`.
-WRAPPED: Final = f"""concat('{{"r":', {TEXT}, ',"end":0}}')"""
 STRICT: Final = "map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false', 'columnNameOfCorruptRecord', '_corrupt')"
 
 
