@@ -8,21 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
+
+from anabranch.pipeline.schema import quoted
+from anabranch.streaming.decoder.sql import literal
+
+_KEY_OPTIONS = "map('timeZone', 'UTC', 'ignoreNullFields', 'false')"
 
 
 def as_records(results: DataFrame, grouping: tuple[str, ...], headers: Mapping[str, str] | None = None) -> DataFrame:
-    key = F.to_json(F.struct(*map(_key_part, grouping)), {"timeZone": "UTC", "ignoreNullFields": "false"})
-    columns = [key.alias("key"), F.to_json(F.struct(*results.columns)).alias("value")]
+    """As SQL text, in one call to the JVM: this is done in every batch, and column by column it took 25 ms."""
+    key = f"to_json(struct({', '.join(map(_key_part, grouping))}), {_KEY_OPTIONS})"
+    columns = [f"{key} AS key", "to_json(struct(*)) AS value"]
     if headers:
-        columns.append(F.array(*(_header(name, value) for name, value in headers.items())).alias("headers"))
-    return results.select(*columns)
+        columns.append(f"array({', '.join(_header(name, value) for name, value in headers.items())}) AS headers")
+    return results.selectExpr(*columns)
 
 
-def _key_part(name: str) -> Column:
-    return F.col("window.start").alias("window_start") if name == "window" else F.col(name)
+def _key_part(name: str) -> str:
+    return "window.start AS window_start" if name == "window" else quoted(name)
 
 
-def _header(name: str, value: str) -> Column:
-    return F.struct(F.lit(name).alias("key"), F.lit(value).cast("binary").alias("value"))
+def _header(name: str, value: str) -> str:
+    return f"struct({literal(name)} AS key, cast({literal(value)} AS BINARY) AS value)"
