@@ -18,7 +18,7 @@ from tests.support.harness import Project
 pytestmark = pytest.mark.crash
 
 # At the start, in a batch, between two.
-KILLS = 8
+KILLS = 5
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def streams(
             # Closes every window and finishes every visit but its own.
             _produce(kafka, source, sent, 0, [_visit("closing", BEGIN_MS + 86_400_000)], [BEGIN_MS + 86_400_000])
         with ThreadPoolExecutor(max_workers=2) as pool:
-            cuts = [chance.randint(15, 60) for _ in made]
+            cuts = [chance.randint(30, 80) for _ in made]
             list(pool.map(run, made.values(), [topics] * len(made), cuts))
     yield made, sent
     topics.delete(source)

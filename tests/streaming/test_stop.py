@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.kafka
 
-COUNT, A_BATCH, STOPS = 1200, 20, 6
+COUNT, A_BATCH, STOPS = 600, 15, 5
 BEGIN_S = 1_756_969_200
 
 
@@ -49,7 +49,7 @@ def test_stopped_at_random_moments_under_load_it_leaves_nothing_planned_and_ends
 
     chance, last = random.Random(14), -1
     for _ in range(STOPS):
-        runner = _stopping(one, topics, chance.randint(1, 25))
+        runner = _stopping(one, topics, chance.randint(1, 10))
         runner.run()
         logs = read_logs(one.location.storage())
         assert logs.newest == logs.commits.newest
