@@ -19,7 +19,7 @@ from anabranch.cli.main import run_command
 from anabranch.storage.local import LocalStorage
 from anabranch.text.format import iso_utc
 from tests.support.harness import PATIENCE_S, Project
-from tests.support.queries import EnoughError, settled
+from tests.support.queries import EnoughError, end_maintenance
 
 pytestmark = pytest.mark.spark
 
@@ -30,7 +30,7 @@ class Clicks:
     """Counts of a source that is neither Kafka nor files, into a sink that keeps nothing, one batch after the other."""
 
     def __init__(self, spark: SparkSession, checkpoint: Path) -> None:
-        self.enough = Event()
+        self.enough, self.spark = Event(), spark
         clicks = spark.readStream.format("rate").option("rowsPerSecond", 100).load()
         counts = clicks.withWatermark("timestamp", f"{DELAY_S} seconds").groupBy(F.window("timestamp", "1 second")).count()
         writer = counts.writeStream.outputMode("update").foreachBatch(self.write)
@@ -55,6 +55,7 @@ class Clicks:
         self.enough.set()
         with pytest.raises(StreamingQueryException, match="EnoughError"):
             self.query.awaitTermination(int(PATIENCE_S))
+        end_maintenance(self.spark)
 
 
 Start = Callable[[], Clicks]
@@ -81,7 +82,7 @@ def test_an_event_time_needs_the_delay_and_leads_to_the_first_batch_that_may_hol
     clicks = start()
     clicks.await_batch(8)
     clicks.end()
-    found = read_checkpoint(LocalStorage(settled(checkpoint)))
+    found = read_checkpoint(LocalStorage(checkpoint))
     # Many batches are shorter than a second, which is how often the source gives something: only some move the watermark.
     commits = {batch: found.commit_entry(batch) for batch in found.commits.sizes}
     watermarks = {batch: commit.next_watermark_ms for batch, commit in commits.items() if commit is not None}
@@ -96,7 +97,7 @@ def test_an_event_time_needs_the_delay_and_leads_to_the_first_batch_that_may_hol
     again = start()
     again.await_batch(batch + 1)
     again.end()
-    assert as_json(read_checkpoint(LocalStorage(settled(checkpoint))))["findings"] == []
+    assert as_json(read_checkpoint(LocalStorage(checkpoint)))["findings"] == []
 
 
 def test_a_query_that_runs_while_a_person_thinks_is_found_and_nothing_is_moved(
@@ -116,7 +117,7 @@ def test_a_query_that_runs_while_a_person_thinks_is_found_and_nothing_is_moved(
     os.close(terminal)
     assert "[plan-stale]" in "\n".join(asked.err)
     clicks.end()
-    found = read_checkpoint(LocalStorage(settled(checkpoint)))
+    found = read_checkpoint(LocalStorage(checkpoint))
     assert (found.batches[0], found.fence, as_json(found)["findings"]) == (0, None, [])
     again = start()
     again.await_batch(found.next_batch + 1)

@@ -20,7 +20,7 @@ from anabranch.rewind.plan import Mode, judge, plan_rewind, verify_rewind
 from anabranch.storage.local import LocalStorage
 from tests.support.changes import DELETED, LEFT, application
 from tests.support.crashing import Countdown, Crash, CrashingStorage, MemorySink, crashing
-from tests.support.queries import FILES, STATEFUL, Query, settled
+from tests.support.queries import FILES, STATEFUL, Query
 
 pytestmark = pytest.mark.spark
 
@@ -63,7 +63,7 @@ def kept(made: Made, tmp_path: Path) -> Iterator[Callable[[str], tuple[Query, Pa
     def take(name: str) -> tuple[Query, Path]:
         query = made(name)
         saved = tmp_path / "saved"
-        shutil.copytree(settled(query.checkpoint), saved)
+        shutil.copytree(query.checkpoint, saved)
         taken.append((query, saved))
         return query, saved
 

@@ -6,21 +6,16 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic, sleep
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from anabranch.checkpoint.reader import read_checkpoint
-from anabranch.storage.local import LocalStorage
-
 _STATE = "org.apache.spark.sql.execution.streaming.state"
 _MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 _MANAGERS = "org.apache.spark.sql.execution.streaming.checkpointing"
 FILES = 7
-# Retention of 4 batches is reached. Maintenance so often that there are snapshots and old versions go: if these are the first
-# queries of the JVM, that is; the first sets the pace for all.
+# Retention of 4 batches is reached. Maintenance so often that there are snapshots and old versions go.
 COMMON = {
     "spark.sql.streaming.minBatchesToRetain": "4",
     "spark.sql.streaming.stateStore.minDeltasForSnapshot": "2",
@@ -113,18 +108,19 @@ class Query:
                 raise
         finally:
             query.stop()
-        settled(self.checkpoint)
+        end_maintenance(self.spark)
         return given
 
 
-def settled(checkpoint: Path) -> Path:
-    """A stopped query's stores are looked after until the next round of maintenance: files may still come and go."""
-    seen: object = None
-    deadline_s = monotonic() + 20
-    while monotonic() < deadline_s and seen != (now := read_checkpoint(LocalStorage(checkpoint)).listing):
-        seen = now
-        sleep(0.7)
-    return checkpoint
+def end_maintenance(spark: SparkSession) -> None:
+    """Spark looks after a stopped query's stores until the next round: now nothing comes or goes in its checkpoint any more.
+
+    The next query begins the rounds again, at its own pace.
+    """
+    stores = getattr(getattr(spark._jvm.org.apache.spark.sql.execution.streaming.state, "StateStore$"), "MODULE$")  # type: ignore[union-attr]
+    # Spark's own stop() may wait for a round that waits for its lock.
+    stores.stopMaintenanceTaskWithoutLock()
+    stores.unloadAll()
 
 
 STATEFUL = [kind.name for kind in KINDS if kind.shown_as != "none"]
