@@ -10,7 +10,7 @@ import sys
 import threading
 from codecs import getincrementaldecoder
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import TextIO
 
 # Longer than anything takes on a busy machine of 2 cores: a test that waits so long has failed.
@@ -27,6 +27,14 @@ BOUND = ("setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner") if 
 def python_path(directory: Path) -> str:
     """The directory in front of what PYTHONPATH names. An empty entry would mean the current directory."""
     return os.pathsep.join([str(directory), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
+
+
+def await_file(path: Path) -> None:
+    """Until another process has written it."""
+    deadline_s = monotonic() + PATIENCE_S
+    while not path.exists():
+        assert monotonic() < deadline_s, f"{path} was not written"
+        sleep(0.05)
 
 
 class Running:
