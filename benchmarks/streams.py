@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from statistics import median
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
@@ -14,10 +16,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from anabranch.pipeline.definition import Pipeline
 from anabranch.streaming.batch_gate import BatchGate
 from anabranch.streaming.query import start_query
+from anabranch.streaming.query_events import Event, EventListener, Progressed, recent_progress
 from anabranch.streaming.sinks.base import QueryRun
 from benchmarks.case import Place
 
-_LOOK_S = 0.2
 _SAY_EVERY_S = 5.0
 
 
@@ -39,25 +41,33 @@ def start_ours(place: Place, pipeline: Pipeline, name: str | None = None, *, unt
 
 
 def full_batches(place: Place, query: StreamingQuery, rows: int, *, at_most: int | None = None) -> list[Batch]:
-    """The batches of so many rows, until the query ends or there are enough; then it is stopped."""
+    """The batches of so many rows, until the query ends or there are enough; then it is stopped. Ours and plain are watched by
+    the listener of `anabranch run`: what it costs is in both."""
+    events: SimpleQueue[Event] = SimpleQueue()
+    listener = EventListener(events)
+    place.spark.streams.addListener(listener)
+    found = _recent(query)
     said_s = monotonic()
-    # Counted while it runs: Spark remembers the last 100 batches alone.
-    found: dict[int, Batch] = {}
-    while True:
-        is_over = not query.isActive
-        for progress in query.recentProgress:
-            found[progress["batchId"]] = _batch(progress)
-        full = [batch for batch in found.values() if batch.rows >= rows * 0.95]
+    while query.isActive and (at_most is None or len(_full(found, rows)) < at_most):
+        with suppress(Empty):
+            if isinstance(event := events.get(timeout=_SAY_EVERY_S), Progressed):
+                found[event.progress["batchId"]] = _batch(event.progress)
         if monotonic() - said_s > _SAY_EVERY_S:
             said_s = monotonic()
-            place.say(f"{len(full)} batches of {rows:,} rows")
-        if is_over or (at_most is not None and len(full) >= at_most):
-            break
-        sleep(_LOOK_S)
+            place.say(f"{len(_full(found, rows))} batches of {rows:,} rows")
     query.stop()
+    place.spark.streams.removeListener(listener)
     if (error := query.exception()) is not None:
         raise error
-    return full
+    return _full(found | _recent(query), rows)
+
+
+def _full(found: dict[int, Batch], rows: int) -> list[Batch]:
+    return [batch for batch in found.values() if batch.rows >= rows * 0.95]
+
+
+def _recent(query: StreamingQuery) -> dict[int, Batch]:
+    return {one["batchId"]: _batch(one) for one in recent_progress(query)}
 
 
 def _batch(progress: Any) -> Batch:

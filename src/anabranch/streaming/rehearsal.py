@@ -29,6 +29,7 @@ from anabranch.streaming.batch_figures import batch_record
 from anabranch.streaming.batch_gate import BatchGate
 from anabranch.streaming.blame import blame
 from anabranch.streaming.query import start_on
+from anabranch.streaming.query_events import recent_progress
 from anabranch.streaming.sinks.base import QueryRun
 
 COLUMNS = (
@@ -110,8 +111,8 @@ class Rehearsal:
             if (users := blame(self.pipeline, text)) is None:
                 raise
             raise messages.REHEARSAL_FAILED(**vars(users)) from None
-        progress = [json.loads(one.json) for one in query.recentProgress]
-        return [RehearsedBatch(rows[one["batchId"]], self._figures(one)) for one in progress if one["batchId"] in rows]
+        collected = [one for one in recent_progress(query) if one["batchId"] in rows]
+        return [RehearsedBatch(rows[one["batchId"]], self._figures(one)) for one in collected]
 
     def _figures(self, progress: dict[str, Any]) -> BatchRecord:
         return batch_record(progress, self.pipeline, read_batch(self._location.storage(), progress["batchId"]))

@@ -6,7 +6,6 @@ sends no events: Kafka's end offsets, a cluster's executors, and stop requests f
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -29,7 +28,7 @@ from anabranch.streaming.blame import failure_of, is_of_query
 from anabranch.streaming.cluster_watch import ClusterWatch
 from anabranch.streaming.failures import TRANSIENT, Cause, cause_of, is_transient
 from anabranch.streaming.query import end_after_batch, has_ended, start_query
-from anabranch.streaming.query_events import Ended, Event, EventListener, Progressed, StopAll
+from anabranch.streaming.query_events import Ended, Event, EventListener, Progressed, StopAll, recent_progress
 from anabranch.streaming.run_progress import RunProgress
 from anabranch.streaming.running import PipelineRun, Running
 from anabranch.streaming.stop import is_stop_asked, withdraw_stop
@@ -172,7 +171,7 @@ class Runner:
         """Batches whose events were dropped, or are late: Spark keeps the last hundred, the logs know of all."""
         if running.query is None or running.recorded >= below - 1:
             return
-        kept = [json.loads(one.json) for one in running.query.recentProgress]
+        kept = recent_progress(running.query)
         missed = [one for one in kept if running.recorded < one["batchId"] < below and "addBatch" in one["durationMs"]]
         first = missed[0]["batchId"] if missed else below
         if running.recorded < first - 1:
