@@ -282,7 +282,7 @@ def test_a_wait_for_resources_is_said_and_ends_with_ctrl_c(project: Project) -> 
     assert "100g" in line
     assert "Ctrl-C" in line
     running.process.send_signal(2)
-    assert running.await_end() == 130
+    assert (running.await_end(), [one for one in running.err if "error[" in one]) == (130, [])
     assert list(project.directory.rglob("*anabranch-mark*")) == []
     assert {one["running"] for one in json.loads(project.ok("status", "--json"))["pipelines"]} <= {None}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.errors import Failed
+from anabranch.errors import AnabranchError, Failed
 from anabranch.pipeline.builtin.catalog import BUILTIN
 from anabranch.spark.executors import SharedPath, _failure, _marked, judge
 from anabranch.spark.master import check_reachable, is_local
@@ -174,4 +174,11 @@ _BROKEN = (
 )
 def test_what_keeps_executors_from_working_has_a_name(error: str, code: str, says: str) -> None:
     failed = _failure(error, Path("run.log"))
+    assert isinstance(failed, AnabranchError)
     assert (failed.code, says in failed.text) == (code, True), failed.text
+
+
+def test_a_job_that_ctrl_c_cancelled_ends_as_ctrl_c_does() -> None:
+    """The interrupt itself is lost where it meets the release of a Java object."""
+    error = "org.apache.spark.SparkException: Job 0 cancelled as part of cancellation of all jobs\n"
+    assert isinstance(_failure(error, Path("run.log")), KeyboardInterrupt)

@@ -152,8 +152,11 @@ def _asked_memory(spark: SparkSession) -> str:
     return spark.sparkContext.getConf().get("spark.executor.memory") or "1g"
 
 
-def _failure(error: str, log_file: Path) -> AnabranchError:
+def _failure(error: str, log_file: Path) -> AnabranchError | KeyboardInterrupt:
     """What keeps executors from running Python, in its own words."""
+    if "as part of cancellation of all jobs" in error:
+        # PySpark does that at Ctrl-C. Its own KeyboardInterrupt is lost where Python was just releasing a Java object.
+        return KeyboardInterrupt()
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     if found := re.search(r"Python in worker has different version: ([\d.]+) than", error):
         return messages.EXECUTOR_PYTHON_DIFFERS(python=python, theirs=found[1])
