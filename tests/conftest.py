@@ -26,16 +26,14 @@ pytest_plugins = ["tests.support.kafka_fixtures", "tests.support.query_fixtures"
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Started as a run starts it, when the first test asks for it. There is one for a process."""
     from anabranch.spark.jars import ensure_jars
-    from anabranch.spark.session import start_session
+    from anabranch.spark.session import SHORT_RUN, start_session
 
     directory = tmp_path_factory.mktemp("spark")
-    # Without Java's second compiler: what tests run is over before it pays.
-    quick = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
     # Workers import nothing from the current directory: what tests hand to them is named. Commands see none of it.
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", python_path(Path(__file__).parents[1]))
         session = start_session(
-            quick, zone="UTC", jars=ensure_jars("spark"), scratch_dir=directory / "tmp", log_file=directory / "spark.log"
+            SHORT_RUN, zone="UTC", jars=ensure_jars("spark"), scratch_dir=directory / "tmp", log_file=directory / "spark.log"
         )
     yield session.spark
     session.end()

@@ -13,11 +13,11 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import TextIO
 
+from anabranch.spark.session import SHORT_RUN_OPTIONS
+
 # Longer than anything takes on a busy machine of 2 cores: a test that waits so long has failed.
 PATIENCE_S = 120.0
-# No second compiler for the JVM of a short run: it costs more than it brings there.
-_FIRST_COMPILER = "-XX:TieredStopAtLevel=1"
-QUICK_JVM = {"ANABRANCH_SPARK": json.dumps({"driver.extraJavaOptions": _FIRST_COMPILER})}
+QUICK_JVM = {"ANABRANCH_SPARK": json.dumps({"driver.extraJavaOptions": SHORT_RUN_OPTIONS})}
 
 
 # Permissions bind root too where it may not override them: `Project.prefix`.
@@ -107,7 +107,7 @@ class Project:
         self.started: list[Running] = []
 
     def configure(self, toml: str) -> None:
-        quick = f'[spark]\ndriver.extraJavaOptions = "{_FIRST_COMPILER}"\n'
+        quick = f'[spark]\ndriver.extraJavaOptions = "{SHORT_RUN_OPTIONS}"\n'
         (self.directory / "anabranch.toml").write_text(f"{toml}\n{quick}", encoding="utf-8")
 
     def __call__(self, *command: str, text: str | bytes = "", **environment: str) -> subprocess.CompletedProcess[str]:

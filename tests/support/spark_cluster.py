@@ -12,10 +12,8 @@ from time import monotonic
 import psutil
 
 from anabranch.spark.jars import pyspark_home
+from anabranch.spark.session import SHORT_RUN_OPTIONS
 from tests.support.harness import PATIENCE_S
-
-# Daemons and executors that live for a minute: small, and without the second compiler.
-_SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 class SparkCluster:
@@ -47,7 +45,7 @@ class SparkCluster:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env={**environment, "SPARK_DAEMON_JAVA_OPTS": _SMALL},
+                env={**environment, "SPARK_DAEMON_JAVA_OPTS": SHORT_RUN_OPTIONS},
                 start_new_session=True,
             )
         self.processes.append(process)
@@ -101,8 +99,8 @@ def cluster_settings(cluster: SparkCluster, python: Path) -> str:
         "executor.memory": "512m",
         # With a core for each executor a task that waits for its own waits for another pipeline's.
         "locality.wait": "100ms",
-        "executor.extraJavaOptions": _SMALL,
-        "driver.extraJavaOptions": _SMALL,
+        "executor.extraJavaOptions": SHORT_RUN_OPTIONS,
+        "driver.extraJavaOptions": SHORT_RUN_OPTIONS,
     }
     return "[spark]\n" + "".join(f'{name} = "{value}"\n' for name, value in lines.items())
 

@@ -74,6 +74,9 @@ _MASTER, _JARS, _PYTHON, _LOCAL_DIR = "spark.master", "spark.jars", "spark.pyspa
 # These settings are options of the JVM, so they apply when it is launched. 1 GB is Spark's own default.
 _DRIVER_MEMORY = ("spark.driver.memory", "1g")
 _DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
+# For a JVM that lives for a minute: Java's second compiler and a collector with threads of its own cost more than they bring.
+SHORT_RUN_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+SHORT_RUN = {_DRIVER_OPTIONS: SHORT_RUN_OPTIONS}
 # Far longer than Spark takes to end: only one that hangs is killed.
 END_TIMEOUT_S = 30.0
 # A master registers an application in a second. Spark itself may wait 30 s more where a setting wants executors first.

@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING
 from anabranch.pipeline.definition import Pipeline
 from anabranch.project.load import ship_beside
 from anabranch.spark.jars import ensure_jars
-from anabranch.spark.session import running_spark, session_beside, start_session
+from anabranch.spark.session import SHORT_RUN, running_spark, session_beside, start_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-# Without Java's second compiler: what tests run is over before it pays.
-_QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 
 
 def spark_session(pipeline: Pipeline, timezone: str) -> SparkSession:
@@ -29,7 +26,7 @@ def spark_session(pipeline: Pipeline, timezone: str) -> SparkSession:
 def _start() -> SparkSession:
     directory = Path(mkdtemp(prefix="anabranch-spark-"))
     session = start_session(
-        _QUICK, zone="UTC", jars=ensure_jars("spark"), scratch_dir=directory / "tmp", log_file=directory / "spark.log"
+        SHORT_RUN, zone="UTC", jars=ensure_jars("spark"), scratch_dir=directory / "tmp", log_file=directory / "spark.log"
     )
 
     def end() -> None:

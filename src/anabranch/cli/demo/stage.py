@@ -18,10 +18,10 @@ from typing import TypeVar
 from anabranch.cli import messages
 from anabranch.cli.output import write_line
 from anabranch.errors import Failed
+from anabranch.spark.session import SHORT_RUN_OPTIONS
 
 _PATIENCE_S = 120.0
-# Short runs pay for no second compiler of Java.
-_QUICK = '[spark]\ndriver.extraJavaOptions = "-XX:TieredStopAtLevel=1"\n'
+_QUICK = f'[spark]\ndriver.extraJavaOptions = "{SHORT_RUN_OPTIONS}"\n'
 Found = TypeVar("Found")
 
 
