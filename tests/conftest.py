@@ -15,6 +15,8 @@ from tests.support.harness import Project, python_path
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from anabranch.spark.session import Session
+
 # No test fails because the machine is busy.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
@@ -23,7 +25,7 @@ pytest_plugins = ["tests.support.kafka_fixtures", "tests.support.query_fixtures"
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     """Started as a run starts it, when the first test asks for it. There is one for a process."""
     from anabranch.spark.jars import ensure_jars
     from anabranch.spark.session import SHORT_RUN, start_session
@@ -35,8 +37,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         session = start_session(
             SHORT_RUN, zone="UTC", jars=ensure_jars("spark"), scratch_dir=directory / "tmp", log_file=directory / "spark.log"
         )
-    yield session.spark
+    yield session
     session.end()
+
+
+@pytest.fixture(scope="session")
+def spark(session: Session) -> SparkSession:
+    return session.spark
 
 
 @pytest.fixture
@@ -47,13 +54,14 @@ def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
 
 
 @pytest.fixture
-def make_project(tmp_path: Path) -> Iterator[Callable[[str], Project]]:
+def make_project(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[str], Project]]:
     projects: list[Project] = []
+    session = request.getfixturevalue("session") if request.node.get_closest_marker("in_process") is not None else None
 
     def make(name: str) -> Project:
         directory = tmp_path / name
         directory.mkdir()
-        projects.append(Project(directory))
+        projects.append(Project(directory, session))
         return projects[-1]
 
     yield make

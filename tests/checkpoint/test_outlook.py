@@ -15,7 +15,7 @@ from anabranch.kafka.admin import KafkaAdmin
 from tests.support.harness import PATIENCE_S, Project
 from tests.support.remedies import paste, remedies
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.in_process]
 
 
 def _made(project: Project, topic: str) -> Path:

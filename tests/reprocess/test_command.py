@@ -16,9 +16,10 @@ from deltalake import DeltaTable, write_deltalake
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.records import GroupProducer, Received, latest_by_key, read_records
 from anabranch.reprocess.messages import NEWER_RESULT
+from anabranch.spark.session import Session
 from tests.support.harness import Project
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.in_process]
 
 # So many results that sending them takes a while: 20 groups, each acknowledged before the next.
 BROWSERS = 10_000
@@ -52,10 +53,15 @@ def browsers(source: str, kafka: dict[str, str]) -> Results:
 
 @pytest.fixture(scope="module")
 def project(
-    kafka: dict[str, str], source: str, counts: Results, browsers: Results, tmp_path_factory: pytest.TempPathFactory
+    session: Session,
+    kafka: dict[str, str],
+    source: str,
+    counts: Results,
+    browsers: Results,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Project]:
     """Closed windows that the stream has counted and the lake has: 3 visits at 7, and one of each of many browsers."""
-    project = Project(tmp_path_factory.mktemp("reprocess"))
+    project = Project(tmp_path_factory.mktemp("reprocess"), session)
     sinks = {
         "visits-lake": "",
         "visits-counter": f', sink = "{counts.name}"',

@@ -17,11 +17,12 @@ from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
 from anabranch.project.project import open_project
 from anabranch.reprocess.inspect import check_range
 from anabranch.reprocess.plan import Range
+from anabranch.spark.session import Session
 from tests.support.harness import PATIENCE_S, Project
 from tests.support.kafka_fixtures import create_topic
 from tests.support.remedies import paste, remedies, shell_command
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.in_process]
 
 SEVEN = ("--from", "2025-09-04T07:00Z", "--to", "2025-09-04T07:10Z")
 SEVEN_MS = 1756969200000
@@ -113,7 +114,7 @@ def source(topics: KafkaAdmin) -> str:
 
 
 @pytest.fixture(scope="module")
-def transactional(kafka: dict[str, str], source: str, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def transactional(session: Session, kafka: dict[str, str], source: str, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Records of transactions, one of them aborted: each leaves an offset that is no record."""
     producer = Producer({**kafka, "transactional.id": source})
     producer.init_transactions(PATIENCE_S)
@@ -123,7 +124,7 @@ def transactional(kafka: dict[str, str], source: str, tmp_path_factory: pytest.T
             producer.produce(source, visit.encode())
         producer.flush()
         (producer.commit_transaction if is_kept else producer.abort_transaction)(PATIENCE_S)
-    project = Project(tmp_path_factory.mktemp("transactional"))
+    project = Project(tmp_path_factory.mktemp("transactional"), session)
     _configure(project, kafka["bootstrap.servers"], source)
     project.ok("run", "visits-lake", "visits-counter", "--until-caught-up")
     return project

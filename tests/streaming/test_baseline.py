@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.harness import Project
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.in_process]
 
 
 def baseline_of(project: Project) -> Path:

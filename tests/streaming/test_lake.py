@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 
 from tests.support.harness import Project
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.in_process]
 
 GOOD = ("2025-09-04T07:00:00Z", "2025-09-04T07:01:00Z")
 FUTURE = "2036-01-01T00:00:00Z"

@@ -10,7 +10,7 @@ import pytest
 from anabranch.checkpoint.messages import OTHER_DURATION
 from tests.support.harness import Project
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.in_process]
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.kafka
 
-COUNT, A_BATCH, STOPS = 600, 15, 5
+COUNT, A_BATCH, STOPS = 420, 15, 4
 BEGIN_S = 1_756_969_200
 
 

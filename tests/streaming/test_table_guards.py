@@ -14,10 +14,11 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from anabranch.kafka.admin import KafkaAdmin
+from anabranch.spark.session import Session
 from tests.support.harness import Project
 from tests.support.remedies import paste, remedies, shell_command
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.in_process]
 
 RUN = ("run", "visits-lake", "--until-caught-up", "--max-offsets", "4")
 
@@ -33,9 +34,9 @@ def _send(project: Project, topic: str, count: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def made(kafka: dict[str, str], source: str, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def made(session: Session, kafka: dict[str, str], source: str, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A lake of 11 records in three batches. Each test has a copy: making one takes ten seconds."""
-    project = Project(tmp_path_factory.mktemp("made"))
+    project = Project(tmp_path_factory.mktemp("made"), session)
     _configure(project, kafka["bootstrap.servers"], source)
     _send(project, source, 11)
     project.ok(*RUN)
@@ -45,7 +46,7 @@ def made(kafka: dict[str, str], source: str, tmp_path_factory: pytest.TempPathFa
 @pytest.fixture
 def project(made: Project, tmp_path: Path) -> Iterator[Project]:
     shutil.copytree(made.directory, tmp_path / "it's a project")
-    project = Project(tmp_path / "it's a project")
+    project = Project(tmp_path / "it's a project", made.session)
     yield project
     project.end()
 

@@ -26,7 +26,7 @@ from tests.support.harness import Project
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.in_process]
 
 BEGIN_S = 1_756_969_200  # 2025-09-04T07:00:00Z
 POISON, COUNT, A_BATCH = 24, 49, 10

@@ -13,7 +13,9 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import TextIO
 
-from anabranch.spark.session import SHORT_RUN_OPTIONS
+from anabranch.project.session import SHORT_RUN_SECTION
+from anabranch.spark.session import SHORT_RUN_OPTIONS, Session
+from tests.support import in_process
 
 # Longer than anything takes on a busy machine of 2 cores: a test that waits so long has failed.
 PATIENCE_S = 120.0
@@ -100,17 +102,21 @@ class Running:
 class Project:
     """A directory in which commands run."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, session: Session | None = None) -> None:
         self.directory = directory
         # In front of every command.
         self.prefix: tuple[str, ...] = ()
+        # Where it is set, commands that need Spark and are awaited run in this process.
+        self.session = session
         self.started: list[Running] = []
 
     def configure(self, toml: str) -> None:
-        quick = f'[spark]\ndriver.extraJavaOptions = "{SHORT_RUN_OPTIONS}"\n'
-        (self.directory / "anabranch.toml").write_text(f"{toml}\n{quick}", encoding="utf-8")
+        (self.directory / "anabranch.toml").write_text(f"{toml}\n{SHORT_RUN_SECTION}", encoding="utf-8")
 
     def __call__(self, *command: str, text: str | bytes = "", **environment: str) -> subprocess.CompletedProcess[str]:
+        if self.session is not None and command[0] in in_process.COMMANDS:
+            assert (text, self.prefix) == ("", ()), "for a process of its own"
+            return in_process.call(self.session, self.directory, command, environment)
         done = subprocess.run(
             [*self.prefix, sys.executable, "-P", "-m", "anabranch", *command],
             cwd=self.directory,

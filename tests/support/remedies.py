@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,9 @@ def shell_command(said: str, begins: str) -> str:
 
 def paste(project: Project, command: str) -> subprocess.CompletedProcess[str]:
     """In a shell, in the project, where `anabranch` is ours."""
+    program, *arguments = shlex.split(command.partition("   ")[0])
+    if project.session is not None and program == "anabranch":
+        return project(*arguments)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         ["sh", "-c", command.partition("   ")[0]],

@@ -14,11 +14,15 @@ from anabranch.project.project import Project
 from anabranch.spark.executors import SharedPath, await_cores, check_executors
 from anabranch.spark.jars import ensure_jars
 from anabranch.spark.master import is_local
-from anabranch.spark.session import Session, master_of, running_spark, session_beside, start_session
+from anabranch.spark.session import SHORT_RUN_OPTIONS, Session, master_of, running_spark, session_beside, start_session
 from anabranch.storage.files import make_directory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+# For anabranch.toml.
+SHORT_RUN_SECTION = f'[spark]\ndriver.extraJavaOptions = "{SHORT_RUN_OPTIONS}"\n'
 
 
 class Count(Protocol):

@@ -18,10 +18,9 @@ from typing import TypeVar
 from anabranch.cli import messages
 from anabranch.cli.output import write_line
 from anabranch.errors import Failed
-from anabranch.spark.session import SHORT_RUN_OPTIONS
+from anabranch.project.session import SHORT_RUN_SECTION
 
 _PATIENCE_S = 120.0
-_QUICK = f'[spark]\ndriver.extraJavaOptions = "{SHORT_RUN_OPTIONS}"\n'
 Found = TypeVar("Found")
 
 
@@ -48,7 +47,7 @@ class Stage:
         pipelines = "".join(
             f'[pipeline.{name}]\ntopics = {{ source = "clicks" }}\n' for name in ("visits-lake", "visits-counter")
         )
-        (self.directory / "anabranch.toml").write_text(pipelines + _QUICK, encoding="utf-8")
+        (self.directory / "anabranch.toml").write_text(pipelines + SHORT_RUN_SECTION, encoding="utf-8")
 
     def new_project(self, name: str) -> Stage:
         """A project below this one, on the same broker, which its settings name as those of any Kafka."""
@@ -59,7 +58,7 @@ class Stage:
         address = cluster_of(open_project(self.directory)).address
         other = Stage(self.directory / name)
         with (other.directory / "anabranch.toml").open("a", encoding="utf-8") as settings:
-            settings.write(f'\n[kafka]\nbootstrap_servers = "{address}"\n{_QUICK}')
+            settings.write(f'\n[kafka]\nbootstrap_servers = "{address}"\n{SHORT_RUN_SECTION}')
         self.tell(f"\n$ cd {name}")
         return other
 
