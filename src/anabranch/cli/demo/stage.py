@@ -18,7 +18,6 @@ from typing import TypeVar
 from anabranch.cli import messages
 from anabranch.cli.output import write_line
 from anabranch.errors import Failed
-from anabranch.project.session import SHORT_RUN_SECTION
 
 _PATIENCE_S = 120.0
 Found = TypeVar("Found")
@@ -44,6 +43,8 @@ class Stage:
 
     def configure(self) -> None:
         """The counting pipelines read a topic of their own."""
+        from anabranch.project.session import SHORT_RUN_SECTION
+
         pipelines = "".join(
             f'[pipeline.{name}]\ntopics = {{ source = "clicks" }}\n' for name in ("visits-lake", "visits-counter")
         )
