@@ -54,6 +54,7 @@ class Stage:
         """A project below this one, on the same broker, which its settings name as those of any Kafka."""
         from anabranch.project.kafka import cluster_of
         from anabranch.project.project import open_project
+        from anabranch.project.session import SHORT_RUN_SECTION
 
         self.anabranch("init", name)
         address = cluster_of(open_project(self.directory)).address
