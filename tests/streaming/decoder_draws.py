@@ -117,20 +117,17 @@ def topics(count: int) -> list[Topic]:
     return found
 
 
-def _usual(type_: Type, *, is_inside: bool = False) -> Type:
-    """A type of which usual records match: plain names, no time inside, and a MAP of scalars."""
+def _usual(type_: Type) -> Type:
+    """A type of which usual records match: plain names, and a MAP of scalars."""
     match type_:
-        case Scalar("TIMESTAMP" | "DATE") if is_inside:
-            return Scalar("STRING")
         case Array(element):
-            return Array(_usual(element, is_inside=True))
+            return Array(_usual(element))
         case Map(value):
-            inner = _usual(value, is_inside=True)
+            inner = _usual(value)
             return Map(inner if isinstance(inner, Scalar | Decimal) else Scalar("INT"))
         case Struct(fields):
-            inside = (_usual(field.type, is_inside=True) for field in fields)
-            named = zip(fields, inside, strict=True)
-            return Struct(tuple(Field(f"f{place}", type_, one.is_required) for place, (one, type_) in enumerate(named)))
+            named = enumerate(fields)
+            return Struct(tuple(Field(f"f{place}", _usual(one.type), one.is_required) for place, one in named))
         case _:
             return type_
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from datetime import date
+from decimal import Decimal
 from itertools import islice
 from random import Random
 from typing import Any
@@ -119,6 +121,30 @@ def test_usual_records_take_the_shortcut(spark: SparkSession) -> None:
     ordered, matched = matching(records(spark, usual), VISITS, ZONE)
     assert len(usual) == matched == 105
     assert ordered > 90  # the generator's, in the order of their keys
+
+
+def test_usual_records_with_times_inside_of_others_take_the_shortcut(spark: SparkSession) -> None:
+    topic = define_topic(
+        "events",
+        schema="at TIMESTAMP NOT NULL, body STRUCT<seen_at: TIMESTAMP, who: STRUCT<id: INT NOT NULL, born: DATE>>, "
+        "stops ARRAY<STRUCT<at: TIMESTAMP, price: DECIMAL(4,2)>>, days MAP<STRING, DATE>",
+        event_time="at",
+    )
+    body = f'{{"seen_at":"{SEVEN}","who":{{"id":1,"born":"2000-02-29"}}}}'
+    rest = f'"stops":[{{"at":"{SEVEN}","price":1.005}},{{"at":null}}],"days":{{"a":"2025-09-04"}}'
+    usual: list[bytes | None] = [
+        f'{{"at":"{SEVEN}","body":{body},{rest}}}'.encode(),
+        f'{{{rest},"body":{body[:-1]},"unread":1}},"at":"{SEVEN}"}}'.encode(),
+        f'{{"at":"{SEVEN}","body":{{"who":null}}}}'.encode(),
+    ]
+    frame = records(spark, usual)
+    assert matching(frame, topic, ZONE) == (2, 3)
+    found = [row.asDict(recursive=True) for row in decode(frame, topic, zone="UTC", future_tolerance_s=None).collect()]
+    seven = found[0]["at"]
+    whole = {"seen_at": seven, "who": {"id": 1, "born": date(2000, 2, 29)}}
+    assert [row["body"] for row in found] == [whole, whole, {"seen_at": None, "who": None}]
+    assert found[1]["stops"] == [{"at": seven, "price": Decimal("1.01")}, {"at": None, "price": None}]
+    assert [row["days"] for row in found] == [{"a": date(2025, 9, 4)}, {"a": date(2025, 9, 4)}, None]
 
 
 WIDE = define_topic(

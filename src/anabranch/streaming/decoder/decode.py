@@ -29,7 +29,7 @@ from pyspark.sql import DataFrame
 
 from anabranch.pipeline.schema import quoted
 from anabranch.pipeline.topic import Topic
-from anabranch.streaming.decoder.match import line_in_any_order, line_in_order, matched_instant, matched_texts, matched_value
+from anabranch.streaming.decoder.match import line_in_any_order, line_in_order, matched_instant, matched_texts, matched_values
 from anabranch.streaming.decoder.parse import parsed, parsed_columns, parsed_value
 from anabranch.streaming.decoder.reading import ReadField, fields_of
 from anabranch.streaming.decoder.sql import literal
@@ -65,8 +65,9 @@ def decode(
     problem = f"coalesce({_skipped(skip)}_broken, _no_instant, {wrong_instant(topic.event_time, future_tolerance_s)}, _fault)"
     # In a projection: Spark leaves it out where no field is read, and does not copy it where several are.
     found = judged.selectExpr("*", f"CASE WHEN _instant IS NOT NULL THEN {matched_texts('_line')} END AS _texts")
+    values = matched_values("_texts", fields)
     return found.selectExpr(
-        *(f"{_value(one)} AS {quoted(one.field.name)}" for one in fields),
+        *(f"{_value(one, values[one.field.name])} AS {quoted(one.field.name)}" for one in fields),
         f"{problem} AS _problem",
         *(f"{coordinate} AS _{coordinate}" for coordinate in _COORDINATES),
         "timestamp AS _record_time",
@@ -74,11 +75,11 @@ def decode(
     )
 
 
-def _value(one: ReadField) -> str:
+def _value(one: ReadField, matched: str) -> str:
     """Outside of the barriers: Spark leaves out what nobody reads."""
     if one.is_event_time:
         return f"CASE WHEN _broken IS NULL AND {is_event_time(_INSTANT)} THEN {_INSTANT} END"
-    return f"coalesce({matched_value('_texts', one)}, {parsed_value(one)})"
+    return f"coalesce({matched}, {parsed_value(one)})"
 
 
 def _skipped(records: Sequence[str]) -> str:

@@ -10,41 +10,40 @@ What is found is a line: the fields' texts, with a mark before each that no text
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from anabranch.pipeline.schema import Array, Decimal, Map, Scalar, Struct
-from anabranch.streaming.decoder.pattern import Pattern, any_order, can_match, in_order
-from anabranch.streaming.decoder.reading import ReadField
+from anabranch.pipeline.schema import Array, Decimal, Map, Scalar, Struct, Type, quoted
+from anabranch.streaming.decoder.pattern import Pattern, any_order, in_order
+from anabranch.streaming.decoder.reading import Path, ReadField
 from anabranch.streaming.decoder.sql import TEXT, literal
 from anabranch.streaming.decoder.times import usual_instant
+from anabranch.streaming.decoder.values import converted, has_times, read_type
 
 _MARK: Final = "\x01"
 
 
 def line_in_order(fields: Sequence[ReadField], key_order: Sequence[str]) -> str:
-    """The line of a record whose keys come in this order; else the record as it was. Null: it cannot match."""
-    if not _can_match(fields):
-        return "cast(NULL AS STRING)"
+    """The line of a record whose keys come in this order; else the record as it was. Null: it is no text of an object."""
     ordered = sorted(fields, key=lambda one: key_order.index(one.field.name))
-    return f"CASE WHEN is_valid_utf8({TEXT}) AND startswith({TEXT}, '{{') THEN {_replaced(TEXT, in_order(ordered))} END"
+    line = _replaced(TEXT, in_order(ordered), fields)
+    return f"CASE WHEN is_valid_utf8({TEXT}) AND startswith({TEXT}, '{{') THEN {line} END"
 
 
 def line_in_any_order(line: str, fields: Sequence[ReadField]) -> str:
     """The same, of a record whose keys come in another order, or with others between."""
-    if not _can_match(fields):
-        return line
-    return f"CASE WHEN {_is_line(line)} THEN {line} ELSE {_replaced(line, any_order(fields))} END"
+    return f"CASE WHEN {_is_line(line)} THEN {line} ELSE {_replaced(line, any_order(fields), fields)} END"
 
 
-def _can_match(fields: Sequence[ReadField]) -> bool:
-    return all(can_match(one.field.type) for one in fields)
-
-
-def _replaced(text: str, pattern: Pattern) -> str:
+def _replaced(text: str, pattern: Pattern, fields: Sequence[ReadField]) -> str:
     """In one match: Java writes all groups side by side."""
-    texts = "".join(_MARK + pattern.texts[number] for number in range(len(pattern.texts)))
+    texts = "".join(_MARK + pattern.texts[path] for path in _paths(fields))
     return f"regexp_replace({text}, {literal(pattern.expression)}, {literal(texts)})"
+
+
+def _paths(fields: Sequence[ReadField]) -> list[Path]:
+    """In the order in which they are in a line."""
+    return [path for one in sorted(fields, key=lambda one: one.number) for path in one.paths]
 
 
 def _is_line(line: str) -> str:
@@ -61,21 +60,31 @@ def matched_texts(line: str) -> str:
     return f"split({line}, {literal(_MARK)})"
 
 
-def matched_value(texts: str, one: ReadField) -> str:
-    """A field of a record that matched; null: the record has none."""
-    text = f"get({texts}, {one.number + 1})"
-    match one.field.type:
+def matched_values(texts: str, fields: Sequence[ReadField]) -> dict[str, str]:
+    """The fields of a record that matched, by name; null: the record has none."""
+    placed = {path: f"get({texts}, {number})" for number, path in enumerate(_paths(fields), start=1)}
+    return {one.field.name: _value(placed, (one.field.name,), one.field.type, one.zone) for one in fields}
+
+
+def _value(placed: Mapping[Path, str], path: Path, type_: Type, zone: str) -> str:
+    text = placed[path]
+    match type_:
         case Scalar("STRING"):
             # There is a quote in front, so that an empty string is not taken for none; before an integer there is none.
             unescaped = f"""get_json_object(concat('[', {text}, '"]'), '$[0]')"""
             value = f"CASE WHEN contains({text}, {literal(chr(92))}) THEN {unescaped} ELSE ltrim('\"', {text}) END"
         case Scalar("TIMESTAMP"):
-            return usual_instant(text, one.zone)
-        case Array() | Map() | Struct() as type_:
+            return usual_instant(text, zone)
+        case Struct(inner):
+            parts = (f"{_value(placed, (*path, one.name), one.type, zone)} AS {quoted(one.name)}" for one in inner)
+            value = f"struct({', '.join(parts)})"
+        case Array() | Map() if has_times(type_):
+            value = converted(f"from_json({text}, {literal(read_type(type_))})", type_, zone)
+        case Array() | Map():
             value = f"from_json({text}, {literal(type_.describe())})"
-        case Decimal() | Scalar("DOUBLE") as type_:
+        case Decimal() | Scalar("DOUBLE"):
             # Of no text either would be null as well, but by way of an exception.
             value = f"try_cast({text} AS {type_.describe()})"
-        case type_:
+        case _:
             return f"try_cast({text} AS {type_.describe()})"
     return f"CASE WHEN {text} <> '' THEN {value} END"

@@ -6,12 +6,12 @@ A quantifier is possessive (*+), or what follows cannot be what it takes: so no 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from anabranch.pipeline.schema import MOST_DIGITS, Array, Decimal, Field, Map, Scalar, Struct, Type
-from anabranch.streaming.decoder.reading import ReadField
+from anabranch.streaming.decoder.reading import Path, ReadField
 from anabranch.streaming.decoder.times import USUAL_DAY, USUAL_TIME, YEARS
 
 # Each control character by itself: Java looks single characters up in a table, and asks a range one by one.
@@ -35,6 +35,8 @@ _SCALARS: Final = {
     "DOUBLE": rf"(?!-0(?![.eE])){_NUMBER}(?:[eE][+-]?[0-9]{{1,2}}+)?+",
     "BOOLEAN": "(?:true|false)",
 }
+# Of those that are not the event time.
+_TIMES: Final = {"TIMESTAMP": YEARS + USUAL_TIME, "DATE": USUAL_DAY}
 # A scalar, as far as it takes to find its end.
 _QUOTED: Final = r'"[^"\\]*"'
 _TOKEN: Final = rf"(?:{_QUOTED}|[^\",{{}}\[\]]+)"
@@ -49,31 +51,17 @@ _OTHER_LEVELS: Final = 2
 @dataclass(frozen=True)
 class Pattern:
     expression: str
-    # By a field's number the groups that hold its text, as Java's replacement names them.
-    texts: dict[int, str]
-
-
-def can_match(type_: Type, *, is_inside: bool = False) -> bool:
-    """Times inside of others are the parser's: they would have to be gone over one by one."""
-    match type_:
-        case Scalar(name):
-            return not (is_inside and name in ("TIMESTAMP", "DATE"))
-        case Array(inner) | Map(inner):
-            return can_match(inner, is_inside=True)
-        case Struct(fields):
-            return all(can_match(field.type, is_inside=True) for field in fields)
-        case _:
-            return True
+    # By path the groups that hold a value's text, as Java's replacement names them.
+    texts: dict[Path, str]
 
 
 def in_order(fields: Sequence[ReadField]) -> Pattern:
     """The keys in this order, and no others: most producers always write the same. None can come twice."""
-    writer, texts, pairs = _Writer(), {}, []
+    writer, pairs = _Writer(takes_others=False), []
     for one in fields:
-        captured, texts[one.number] = writer.captured(one)
         null, optional = _null(one.is_required)
-        pairs.append(f'(?:"{_names(one)}": ?+(?:{captured}{null}){_END}){optional}')
-    return Pattern(rf"^\{{{''.join(pairs)}\}}\z", texts)
+        pairs.append(f'(?:"{_names(one)}": ?+(?:{writer.captured(one)}{null}){_END}){optional}')
+    return Pattern(rf"^\{{{''.join(pairs)}\}}\z", writer.texts)
 
 
 def any_order(fields: Sequence[ReadField]) -> Pattern:
@@ -83,44 +71,57 @@ def any_order(fields: Sequence[ReadField]) -> Pattern:
     The test stands behind all groups, because Java reads `\\12` as a reference only where twelve groups stand before it.
     Both spellings of a field share a group: who writes both is left to the parser.
     """
-    writer, texts, pairs, came, required = _Writer(), {}, [], [], ""
+    writer, pairs, came, required = _Writer(takes_others=True), [], [], ""
     for one in fields:
         seen = writer.group()
-        captured, texts[one.number] = writer.captured(one)
-        pairs.append(f'{_names(one)}()": ?+(?:{captured}{_null(one.is_required)[0]})')
+        pairs.append(f'{_names(one)}()": ?+(?:{writer.captured(one)}{_null(one.is_required)[0]})')
         came.append(rf'{_names(one)}"\{seen}')
         required += rf"\{seen}" if one.is_required else ""
     names = _any([f'{_names(one)}"' for one in fields])
     other = f'(?!{names}){writer.other_key()}": ?+{_unread(_OTHER_LEVELS)}'
     between = rf'(?:, ?+"(?!{_any(came)})|(?=\}}))'
     most = len(fields) + _MOST_OTHERS
-    return Pattern(rf'^\{{"(?:{_any([*pairs, other])}{between}){{1,{most}}}+\}}{required}\z', texts)
+    return Pattern(rf'^\{{"(?:{_any([*pairs, other])}{between}){{1,{most}}}+\}}{required}\z', writer.texts)
 
 
 class _Writer:
-    """Counts the groups while an expression is written."""
+    """Writes what values match, and counts the groups meanwhile: they are numbered as they stand in the expression."""
 
-    def __init__(self) -> None:
-        self._groups = 0
+    def __init__(self, *, takes_others: bool) -> None:
+        """`takes_others`: whether objects inside may have keys that the schema does not name."""
+        self._takes_others, self._groups = takes_others, 0
+        self.texts: dict[Path, str] = {}
 
-    def captured(self, one: ReadField) -> tuple[str, str]:
-        """A field's value, and the groups that hold its text. A string's has a quote in front: an empty one is not none."""
-        group = f"${self.group()}"
-        match one.field.type:
-            case Scalar("STRING") if one.takes_integers:
-                return rf'("{_CHARS})"|({_INTEGER})', f"{group}${self.group()}"
+    def captured(self, one: ReadField) -> str:
+        """A field's value, with groups for its text and for what is inside of it."""
+        path = (one.field.name,)
+        if one.takes_integers:
+            self.texts[path] = f"${self.group()}${self.group()}"
+            return rf'("{_CHARS})"|({_INTEGER})'
+        if one.is_event_time:
+            self.texts[path] = f"${self.group()}"
+            return f'"({USUAL_TIME})"'
+        return self._captured(path, one.field.type)
+
+    def _captured(self, path: Path, type_: Type) -> str:
+        self.texts[path] = f"${self.group()}"
+        match type_:
             case Scalar("STRING"):
-                return f'("{_CHARS})"', group
-            case Scalar("TIMESTAMP"):
-                return f'"({USUAL_TIME if one.is_event_time else YEARS + USUAL_TIME})"', group
-            case Scalar("DATE"):
-                return f'"({USUAL_DAY})"', group
-            case type_:
-                return f"({self._value(type_)})", group
+                # With the quote in front: an empty string is not none.
+                return f'("{_CHARS})"'
+            case Scalar("TIMESTAMP" | "DATE" as name):
+                return f'"({_TIMES[name]})"'
+            case Struct(fields):
+                # Its brace says that it is there.
+                return rf"(\{{){self._members(fields, lambda field: self._captured((*path, field.name), field.type))}"
+            case _:
+                return f"({self._value(type_)})"
 
     def _value(self, type_: Type) -> str:
         """With no groups but those of keys that must differ."""
         match type_:
+            case Scalar("TIMESTAMP" | "DATE" as name):
+                return f'"{_TIMES[name]}"'
             case Scalar(name):
                 return _SCALARS[name]
             case Decimal():
@@ -130,20 +131,21 @@ class _Writer:
             case Map(value):
                 return rf'\{{(?:"{self._inner_key()}": ?+(?:{self._value(value)}|null){_END}){{0,{_MOST_OTHERS}}}+\}}'
             case Struct(fields):
-                names = _any([re.escape(field.name) for field in fields])
-                parts = (self._inner_others(names) + self._part(field) for field in fields)
-                return rf"\{{{''.join(parts)}{self._inner_others(names)}\}}"
+                return rf"\{{{self._members(fields, lambda field: self._value(field.type))}"
 
-    def _part(self, field: Field) -> str:
-        """In the order of the schema: so none comes twice."""
-        null, optional = _null(field.is_required)
-        return f'(?:"{re.escape(field.name)}": ?+(?:{self._value(field.type)}{null}){_END}){optional}'
+    def _members(self, fields: Sequence[Field], value: Callable[[Field], str]) -> str:
+        """What follows an object's brace: members in the order of the schema, so none comes twice."""
+        names = _any([re.escape(field.name) for field in fields])
+        parts = (self._inner_others(names) + _member(field, value(field)) for field in fields)
+        return rf"{''.join(parts)}{self._inner_others(names)}\}}"
 
     def other_key(self) -> str:
         """One that does not come again: a quote stands only around strings, and only a key is followed by a colon."""
         return rf'({_KEY})(?![^\n]*"\{self.group()}":)'
 
     def _inner_others(self, names: str) -> str:
+        if not self._takes_others:
+            return ""
         return rf'(?:"(?!{names}"){self._inner_key()}": ?+(?:"{_PLAIN}*"|{_WORD}){_END}){{0,{_MOST_OTHERS}}}+'
 
     def _inner_key(self) -> str:
@@ -154,6 +156,11 @@ class _Writer:
     def group(self) -> int:
         self._groups += 1
         return self._groups
+
+
+def _member(field: Field, value: str) -> str:
+    null, optional = _null(field.is_required)
+    return f'(?:"{re.escape(field.name)}": ?+(?:{value}{null}){_END}){optional}'
 
 
 def _names(one: ReadField) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from anabranch.pipeline.schema import Field
+from anabranch.pipeline.schema import Field, Struct, Type
 from anabranch.pipeline.topic import Topic
+
+# The names from the top level down to a value inside of STRUCTs.
+Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,18 @@ class ReadField:
     @property
     def is_required(self) -> bool:
         return self.field.is_required or self.is_event_time
+
+    @property
+    def paths(self) -> Iterator[Path]:
+        """Its own, then those of what is inside of it."""
+        return _paths((self.field.name,), self.field.type)
+
+
+def _paths(path: Path, type_: Type) -> Iterator[Path]:
+    yield path
+    if isinstance(type_, Struct):
+        for field in type_.fields:
+            yield from _paths((*path, field.name), field.type)
 
 
 def fields_of(topic: Topic, zone: str) -> list[ReadField]:

@@ -9,6 +9,7 @@ Spark reads most types as they are meant, once their shape is proven (shape.py).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from anabranch.pipeline.schema import Array, Decimal, Map, Scalar, Struct, Type, quoted
@@ -32,16 +33,23 @@ def read_type(type_: Type) -> str:
             return f"STRUCT<{', '.join(f'{quoted(field.name)}: {read_type(field.type)}' for field in fields)}>"
 
 
+def has_times(type_: Type) -> bool:
+    return any(one in (Scalar("TIMESTAMP"), Scalar("DATE")) for one in _leaves(type_))
+
+
 def is_converted(type_: Type) -> bool:
+    return has_times(type_) or any(isinstance(one, Decimal) for one in _leaves(type_))
+
+
+def _leaves(type_: Type) -> Iterator[Type]:
     match type_:
-        case Scalar(name):
-            return name in ("TIMESTAMP", "DATE")
-        case Decimal():
-            return True
         case Array(inner) | Map(inner):
-            return is_converted(inner)
+            yield from _leaves(inner)
         case Struct(fields):
-            return any(is_converted(field.type) for field in fields)
+            for field in fields:
+                yield from _leaves(field.type)
+        case _:
+            yield type_
 
 
 def converted(read: str, type_: Type, zone: str, level: int = 0) -> str:
@@ -86,13 +94,7 @@ def fault(read: str, type_: Type, zone: str, level: int = 0) -> str:
 
 def may_overflow(type_: Type) -> bool:
     """Whether from_json itself rejects some values of the right shape: an INT that is greater than an INT."""
-    match type_:
-        case Array(inner) | Map(inner):
-            return may_overflow(inner)
-        case Struct(fields):
-            return any(may_overflow(field.type) for field in fields)
-        case _:
-            return type_ == Scalar("INT")
+    return Scalar("INT") in _leaves(type_)
 
 
 def is_missing(read: str, type_: Type) -> str:
