@@ -6,17 +6,14 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from shlex import split
-from uuid import uuid4
 
 import pytest
 
 from anabranch.project.new import create_project, first_commands
-from tests.support.harness import BOUND, Project, python_path
+from tests.support.harness import BOUND, Project
 
-SOURCE = Path(__file__).parents[2] / "src"
+SOURCE, DOCS = (Path(__file__).parents[2] / name for name in ("src", "docs"))
 FILES = ("anabranch.toml", "pipelines.py", "tests/test_pipelines.py", ".gitignore", "README.md")
 
 
@@ -96,36 +93,12 @@ def test_its_files_are_typed_strictly_and_clean(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_its_readme_has_ten_commands_and_ends_with_the_tests() -> None:
-    commands = first_commands()
-    assert len(commands) == 10
-    assert commands[-1] == "python -m pytest"
-
-
-@pytest.mark.kafka
-def test_the_commands_of_its_readme_work(make_project: Callable[[str], Project], kafka: dict[str, str]) -> None:
-    """On the broker of all tests, so under names of its own."""
-    project = make_project("shop")
-    create_project(project.directory)
-    orders, revenue = f"orders-{uuid4().hex[:8]}", f"revenue-{uuid4().hex[:8]}"
-    declared = project.directory / "pipelines.py"
-    text = declared.read_text().replace('"orders",', f'"{orders}",', 1).replace('results("revenue")', f'results("{revenue}")')
-    declared.write_text(text)
-    project.configure(f'pipelines = ["pipelines.py"]\n[kafka]\nbootstrap_servers = "{kafka["bootstrap.servers"]}"')
-    said = {}
-    for line in first_commands():
-        program, *command = split(line.replace("orders", orders).replace("consume revenue", f"consume {revenue}"))
-        if program == "anabranch" and command[0] != "broker":
-            asks = command[0] in ("rewind", "reprocess")
-            said[command[0]] = project.ok(*command, *(["--yes"] if asks else []))
-    assert re.search(r'"customer":"\w+","revenue":"?\d+\.\d\d', said["consume"])
-    assert re.search(r"^revenue +stopped", said["status"], re.M)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q"],
-        cwd=project.directory,
-        env={**os.environ, "PYTHONPATH": python_path(SOURCE)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_its_readme_has_ten_commands_which_the_docs_show_and_so_their_tests_run() -> None:
+    *commands, tests = first_commands()
+    assert len(commands) == 9
+    assert tests == "python -m pytest"
+    assert f"cd shop && {tests}" in (DOCS / "guides/testing.md").read_text(encoding="utf-8")
+    shown = (DOCS / "your-own-pipeline.md").read_text(encoding="utf-8").splitlines()
+    for command in commands:
+        in_shop = command.replace("anabranch ", "$ anabranch -C shop ")
+        assert {in_shop, f"{in_shop} --yes"} & {*shown}, command
