@@ -49,7 +49,9 @@ def _run(case: Case, directory: Path, started_s: float) -> CaseResult:
 
 def _measure(case: Case, way: Way, directory: Path) -> Measured:
     command = [sys.executable, "-m", "benchmarks.child", case.name, way, str(directory)]
-    done = subprocess.run(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    # Spark's workers import nothing from the current directory: what the plain way hands to them is named.
+    environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
+    done = subprocess.run(command, cwd=_ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{case.name}, {way} ended with {done.returncode}.")
     return Measured(**json.loads(done.stdout.splitlines()[-1]))

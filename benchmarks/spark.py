@@ -19,6 +19,8 @@ _PLAIN = {
     "spark.driver.extraJavaOptions": "-Djdk.lang.Process.launchMechanism=POSIX_SPAWN",
 }
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+# Of ours, these groups go back to Spark's defaults.
+_UNSET = ("spark.sql.streaming.", "spark.sql.ui.")
 
 
 def open_session(way: Way, directory: Path) -> Session:
@@ -31,6 +33,6 @@ def open_session(way: Way, directory: Path) -> Session:
     )
     if way == "plain":
         for name in SETTINGS:
-            if name.startswith("spark.sql.streaming.") and name != _PROVIDER:
+            if name.startswith(_UNSET) and name != _PROVIDER:
                 session.spark.conf.unset(name)
     return session
