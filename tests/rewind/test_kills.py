@@ -16,7 +16,7 @@ from tests.support.harness import Project
 
 pytestmark = pytest.mark.crash
 
-ROUNDS = 8
+ROUNDS = 5
 # So many that their moves take as long as the rest of a command.
 BATCHES = 800
 DONE, REFUSED, KILLED = 0, 3, -9
