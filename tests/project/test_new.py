@@ -13,7 +13,8 @@ import pytest
 from anabranch.project.new import create_project, first_commands
 from tests.support.harness import BOUND, Project
 
-SOURCE, DOCS = (Path(__file__).parents[2] / name for name in ("src", "docs"))
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src"
 FILES = ("anabranch.toml", "pipelines.py", "tests/test_pipelines.py", ".gitignore", "README.md")
 
 
@@ -97,8 +98,8 @@ def test_its_readme_has_ten_commands_which_the_docs_show_and_so_their_tests_run(
     *commands, tests = first_commands()
     assert len(commands) == 9
     assert tests == "python -m pytest"
-    assert f"cd shop && {tests}" in (DOCS / "guides/testing.md").read_text(encoding="utf-8")
-    shown = (DOCS / "your-own-pipeline.md").read_text(encoding="utf-8").splitlines()
+    assert f"cd shop && {tests}" in (ROOT / "docs/guides/testing.md").read_text(encoding="utf-8")
+    shown = (ROOT / "docs/your-own-pipeline.md").read_text(encoding="utf-8").splitlines()
     for command in commands:
         in_shop = command.replace("anabranch ", "$ anabranch -C shop ")
         assert {in_shop, f"{in_shop} --yes"} & {*shown}, command
