@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := src tests benchmarks tools
+SCALA := $(shell find src -name '*.scala')
 # What needs no JVM.
 QUICK := not spark and not kafka and not crash
 PARALLEL := --numprocesses 2 --dist loadfile --no-loadscope-reorder
@@ -41,7 +42,7 @@ bench: $(VENV)/ready ## measure beside plain Spark, 40 minutes; CASES="throughpu
 install: $(VENV)/ready ## set up .venv and the jars, nothing else
 
 # Made again only when what is to be installed changes; the jars are in the user's cache, for all clones.
-$(VENV)/ready: pyproject.toml constraints.txt src/anabranch/spark/jars.lock
+$(VENV)/ready: pyproject.toml constraints.txt src/anabranch/spark/jars.lock $(SCALA)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 ...")'
 	@test -x $(BIN)/python || { echo "Creating $(VENV) ..."; $(PYTHON) -m venv $(VENV); }
 	@echo "Installing what constraints.txt pins (about 500 MB and some minutes the first time) ..."

@@ -8,26 +8,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anabranch.spark.jars import ensure_jars
+from anabranch.spark.scala_jar import session_jars
 from anabranch.spark.session import SETTINGS, Session, start_session
 from benchmarks.case import Way
 
 _PLAIN = {
     "spark.scheduler.mode": "FIFO",
     "spark.ui.enabled": "true",
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",
     # Java's own default on Linux.
     "spark.driver.extraJavaOptions": "-Djdk.lang.Process.launchMechanism=POSIX_SPAWN",
 }
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 # Of ours, these groups go back to Spark's defaults.
-_UNSET = ("spark.sql.streaming.", "spark.sql.ui.")
+_UNSET = ("spark.sql.streaming.", "spark.sql.ui.", "spark.sql.adaptive.")
 
 
 def open_session(way: Way, directory: Path) -> Session:
     session = start_session(
         _PLAIN if way == "plain" else {},
         zone="UTC",
-        jars=ensure_jars("spark"),
+        jars=session_jars(),
         scratch_dir=directory / "tmp",
         log_file=directory / "spark.log",
     )

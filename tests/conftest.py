@@ -27,7 +27,7 @@ pytest_plugins = ["tests.support.kafka_fixtures", "tests.support.query_fixtures"
 @pytest.fixture(scope="session")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     """Started as a run starts it, when the first test asks for it. There is one for a process."""
-    from anabranch.spark.jars import ensure_jars
+    from anabranch.spark.scala_jar import session_jars
     from anabranch.spark.session import SHORT_RUN, start_session
 
     directory = tmp_path_factory.mktemp("spark")
@@ -35,7 +35,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", python_path(Path(__file__).parents[1]))
         session = start_session(
-            SHORT_RUN, zone="UTC", jars=ensure_jars("spark"), scratch_dir=directory / "tmp", log_file=directory / "spark.log"
+            SHORT_RUN, zone="UTC", jars=session_jars(), scratch_dir=directory / "tmp", log_file=directory / "spark.log"
         )
     yield session
     session.end()

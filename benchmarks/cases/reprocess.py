@@ -13,7 +13,6 @@ from pyspark.sql import functions as F
 
 from anabranch.pipeline.builtin.catalog import VISITS_LAKE
 from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
-from anabranch.pipeline.sinks import Table
 from anabranch.reprocess.plan import Range
 from anabranch.reprocess.recompute import recompute
 from benchmarks.case import Case, Figures, Goal, Place
@@ -32,7 +31,7 @@ def _lake(place: Place) -> Path:
     lake = place.shared / "lake"
     if not lake.exists():
         place.say("making a lake of 24 hours")
-        pipeline = VISITS_LAKE.changed(sink=Table(str(lake)), max_offsets=100_000)
+        pipeline = VISITS_LAKE.changed(sink=VISITS_LAKE.table(str(lake)), max_offsets=100_000)
         full_batches(place, start_ours(place, pipeline), 100_000)
     return lake
 

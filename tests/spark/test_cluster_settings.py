@@ -19,11 +19,11 @@ from anabranch.spark.package_zip import package_zip
 from anabranch.spark.probe import Answer, Mark, look
 from anabranch.spark.session import (
     SETTINGS,
-    _effective_settings,
     _environment,
     _python_path,
     _pythons,
     are_partitions_chosen,
+    effective_settings,
     master_of,
 )
 from anabranch.streaming.startable import keeps_state
@@ -48,16 +48,16 @@ def test_the_option_wins_over_the_file() -> None:
 
 
 def test_addresses_of_this_machine_are_not_for_a_cluster_unless_they_are_set() -> None:
-    assert _effective_settings({})["spark.driver.host"] == SETTINGS["spark.driver.host"] == "127.0.0.1"
-    assert not {"spark.driver.host", "spark.driver.bindAddress"} & _effective_settings(CLUSTER).keys()
-    assert _effective_settings({**CLUSTER, "driver.host": "ten"})["spark.driver.host"] == "ten"
+    assert effective_settings({})["spark.driver.host"] == SETTINGS["spark.driver.host"] == "127.0.0.1"
+    assert not {"spark.driver.host", "spark.driver.bindAddress"} & effective_settings(CLUSTER).keys()
+    assert effective_settings({**CLUSTER, "driver.host": "ten"})["spark.driver.host"] == "ten"
 
 
 def test_the_scratch_directory_of_a_cluster_s_driver_is_not_that_of_its_executors(tmp_path: Path) -> None:
-    here, there = (_environment(_effective_settings(change), tmp_path, []) for change in ({}, CLUSTER))
+    here, there = (_environment(effective_settings(change), tmp_path, []) for change in ({}, CLUSTER))
     assert (here.get("SPARK_LOCAL_IP"), here.get("SPARK_LOCAL_DIRS")) == ("127.0.0.1", None)
     assert (there.get("SPARK_LOCAL_IP"), there.get("SPARK_LOCAL_DIRS")) == (None, str(tmp_path))
-    chosen = _environment(_effective_settings({**CLUSTER, "local.dir": "/disk"}), tmp_path, [])
+    chosen = _environment(effective_settings({**CLUSTER, "local.dir": "/disk"}), tmp_path, [])
     assert "SPARK_LOCAL_DIRS" not in chosen
 
 
@@ -68,12 +68,12 @@ def test_a_worker_that_spark_starts_on_the_driver_imports_what_was_sent_to_the_e
 
 def test_executors_run_the_python_that_is_set_and_ours_otherwise() -> None:
     elsewhere = {"pyspark.python": "/opt/python"}
-    assert _pythons(_effective_settings(CLUSTER))["PYSPARK_PYTHON"] == sys.executable
-    assert _pythons(_effective_settings({**CLUSTER, **elsewhere})) == {
+    assert _pythons(effective_settings(CLUSTER))["PYSPARK_PYTHON"] == sys.executable
+    assert _pythons(effective_settings({**CLUSTER, **elsewhere})) == {
         "PYSPARK_PYTHON": "/opt/python",
         "PYSPARK_DRIVER_PYTHON": sys.executable,
     }
-    assert _pythons(_effective_settings(elsewhere))["PYSPARK_PYTHON"] == sys.executable
+    assert _pythons(effective_settings(elsewhere))["PYSPARK_PYTHON"] == sys.executable
 
 
 def test_partitions_are_to_be_chosen_on_a_cluster_by_what_keeps_state() -> None:

@@ -12,10 +12,10 @@ import pytest
 HANGS = """
 import os, signal, sys
 from pathlib import Path
-from anabranch.spark.jars import ensure_jars
+from anabranch.spark.scala_jar import session_jars
 from anabranch.spark.session import start_session
 directory = Path(sys.argv[1])
-session = start_session({}, zone="UTC", jars=ensure_jars("spark"), scratch_dir=directory, log_file=directory / "spark.log")
+session = start_session({}, zone="UTC", jars=session_jars(), scratch_dir=directory, log_file=directory / "spark.log")
 os.kill(session.jvm.pid, signal.SIGSTOP)
 session.end(timeout_s=1)
 print("ended", session.jvm.process.returncode)

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from anabranch.errors import Failed
 from anabranch.spark import session
-from anabranch.spark.jars import ensure_jars
+from anabranch.spark.scala_jar import session_jars
 directory = Path(sys.argv[1])
 session.REGISTER_TIMEOUT_S = 8.0
 phases, jvms, launch = [], [], session.launch_jvm
@@ -22,7 +22,7 @@ session.launch_jvm = lambda *given: jvms.append(launch(*given)) or jvms[-1]
 try:
     session.start_session(
         {"spark.master": sys.argv[2], "spark.driver.host": "127.0.0.1"},
-        zone="UTC", jars=ensure_jars("spark"), scratch_dir=directory,
+        zone="UTC", jars=session_jars(), scratch_dir=directory,
         log_file=directory / "spark.log", phase=phases.append,
     )
 except Failed as failed:

@@ -7,10 +7,6 @@ from datetime import UTC, datetime
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from anabranch.pipeline.topic import Topic
-from anabranch.streaming.decoder.match import line_in_any_order, line_in_order, matched_instant
-from anabranch.streaming.decoder.reading import fields_of
-
 RECORDS = (
     "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, timestampType INT, "
     "headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
@@ -26,16 +22,6 @@ def records(spark: SparkSession, values: list[bytes | None]) -> DataFrame:
     time = datetime.fromtimestamp(RECORD_TIME_S, UTC)
     rows = [(b"k", value, "visits", 1, offset, time, 0, [Row(key="h", value=b"v")]) for offset, value in enumerate(values)]
     return spark.createDataFrame(rows, RECORDS)
-
-
-def matching(frame: DataFrame, topic: Topic, zone: str) -> tuple[int, int]:
-    """How many of these records match with their keys in order, and how many in any order."""
-    fields = fields_of(topic, zone)
-    ordered = frame.selectExpr(f"{line_in_order(fields, topic.key_order or topic.schema.names)} AS ordered")
-    lines = ordered.selectExpr("ordered", f"{line_in_any_order('ordered', fields)} AS line")
-    counts = (f"count({matched_instant(column, zone)})" for column in ("ordered", "line"))
-    in_order, in_any_order = lines.selectExpr(*counts).collect()[0]
-    return in_order, in_any_order
 
 
 def in_utc(decoded: DataFrame) -> list[Row]:

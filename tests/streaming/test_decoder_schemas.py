@@ -15,7 +15,7 @@ from anabranch.pipeline.schema import Array, Decimal, Map, Scalar, Struct, Type,
 from anabranch.pipeline.topic import Topic
 from anabranch.streaming.decoder.decode import decode
 from tests.streaming.decoder_draws import topics, values
-from tests.streaming.decoder_frames import RECORD_TIME_S, RECORDS, matching, records
+from tests.streaming.decoder_frames import RECORD_TIME_S, RECORDS, records
 from tests.streaming.decoder_judge import Verdict, judge
 
 pytestmark = pytest.mark.spark
@@ -75,27 +75,6 @@ def test_every_record_is_decoded_as_the_judge_says(spark: SparkSession, number: 
     ]
     assert not wrong, f"{topic.schema.ddl()} {topic.aliases} {topic.integers_as_text}\n" + "\n".join(wrong[:5])
     assert {verdict.problem is None for verdict in expected} == {True, False}
-
-
-@pytest.mark.parametrize("number", range(1, len(TOPICS), 4))
-def test_a_record_decodes_to_the_same_text_whether_it_is_matched_or_parsed(spark: SparkSession, number: int) -> None:
-    """A blank in front sends it to the parser. The judge would take -0.0 for 0.0."""
-    topic = TOPICS[number]
-    drawn = [value for value in values(topic, RECORDS_EACH) if value is not None and value.startswith(b"{")]
-    either, by_parser = (
-        decoded(records(spark, [blank + value for value in drawn]), topic).orderBy("_offset").collect() for blank in (b"", b" ")
-    )
-    assert either == by_parser
-
-
-def test_many_records_of_drawn_schemas_take_the_shortcut(spark: SparkSession) -> None:
-    """Else the test above would show little of it."""
-    ordered = matched = 0
-    for topic in TOPICS:
-        found = matching(records(spark, values(topic, RECORDS_EACH)), topic, ZONE)
-        ordered, matched = ordered + found[0], matched + found[1]
-    assert ordered > 300
-    assert matched > 800
 
 
 def test_a_stream_and_another_zone_decode_as_a_batch_does(spark: SparkSession, tmp_path: Path) -> None:

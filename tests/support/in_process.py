@@ -18,7 +18,8 @@ from typing import IO
 import pytest
 
 from anabranch.cli.main import run_command
-from anabranch.spark.session import END_TIMEOUT_S, Session, session_beside
+from anabranch.spark.beside import session_beside
+from anabranch.spark.session import END_TIMEOUT_S, Session
 
 # Commands that would start a JVM.
 COMMANDS = ("run", "reprocess")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +18,7 @@ from anabranch.errors import AnabranchError
 from anabranch.pipeline.builtin.visits import VISITS
 from anabranch.testing import PipelineTest, Record
 from anabranch.text.json_text import json_text
+from tests.support.harness import python_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -93,6 +97,28 @@ def test_a_udf_that_raises_is_named_with_its_line(spark: SparkSession) -> None:
     assert raised.value.reason.params["kind"] == "ValueError"
     assert raised.value.reason.params["sentence"] == "no such page"
     assert raised.value.reason.params["where"] == f"{__file__}:{_length.__code__.co_firstlineno + 2}"
+
+
+@pytest.mark.spark
+def test_a_session_that_the_user_started_serves_as_well(tmp_path: Path) -> None:
+    """A plain one, which has nothing of ours on its class path."""
+    script = tmp_path / "own_session.py"
+    script.write_text(
+        dedent(
+            """
+            from pyspark.sql import SparkSession
+            SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+            from anabranch.testing import PipelineTest
+            from tests.testing.test_pipeline_test import pages, visit
+            with PipelineTest(pages) as stream:
+                stream.batch([visit("a", 1)])
+                print([row["count"] for row in stream.batch([visit("a", 29)])])
+            """
+        )
+    )
+    environment = {**os.environ, "PYTHONPATH": python_path(Path(__file__).parents[2])}
+    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "[1]", done.stderr
 
 
 def test_a_batch_outside_of_the_block_and_records_of_another_topic_are_refused() -> None:

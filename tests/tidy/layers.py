@@ -65,7 +65,8 @@ PURE_EXCEPTIONS = {
 # One place for each library.
 ONLY_IN = {
     "pyspark": {
-        *("streaming", "pipeline", "spark/session.py", "spark/executors.py", "checkpoint/state_reader.py"),
+        *("streaming", "pipeline", "spark/session.py", "spark/beside.py", "spark/executors.py"),
+        "checkpoint/state_reader.py",
         "project/load.py",
         *("reprocess/recompute.py", "testing/rows.py", "testing/session.py", "project/session.py", "check"),
     },
@@ -77,7 +78,7 @@ ONLY_IN = {
     "pydantic": {"project/settings.py", "project/setting_values.py", "storage/files.py"},
     "pydantic_core": {"project/settings.py"},
     "pydantic_settings": {"project/settings.py"},
-    "filelock": {"spark/jars.py", "kafka/embedded"},
+    "filelock": {"spark/jars.py", "spark/scala_jar.py", "kafka/embedded"},
     "psutil": {"storage/lease.py", "project/doctor.py", "kafka/embedded"},
     "platformdirs": {"spark/jars.py"},
 }

@@ -14,7 +14,9 @@ from anabranch.errors import Catalogue, ErrorMessage, Message
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "anabranch"
 PYTHON = [path for folder in ("src", "tests", "benchmarks", "tools") for path in sorted((ROOT / folder).rglob("*.py"))]
+SCALA = sorted(SOURCE.rglob("*.scala"))
 MOST_LINES, MOST_FUNCTION_LINES = 300, 50
+MOST_COLUMNS = 128
 
 
 def _lines(function: ast.FunctionDef) -> int:
@@ -38,6 +40,15 @@ def test_no_file_is_over_300_lines_and_no_function_over_50() -> None:
                 if path.parent.name != "cli" or body > MOST_FUNCTION_LINES:
                     long.append(f"{path.relative_to(ROOT)}: {node.name} has {lines} lines")
     assert long == []
+
+
+def test_scala_files_are_as_short_and_narrow_as_others_and_say_what_they_are_for() -> None:
+    for path in SCALA:
+        text = path.read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= MOST_LINES, path
+        assert max(map(len, text.splitlines())) <= MOST_COLUMNS, path
+        assert "\n/** " in text, path
+    assert SCALA
 
 
 def test_every_file_says_in_its_first_line_what_it_is_for() -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 
-from anabranch.pipeline.builtin.visits import VISITS
-from anabranch.streaming.decoder.decode import SKIPPED, wrong_instant
-from anabranch.streaming.decoder.parse import parsed
-from anabranch.streaming.decoder.reading import fields_of
+from anabranch.streaming.decoder.decode import SKIPPED
 from tools.reference.markdown import code, table
 
 _NOT_OURS = "Fix the producer."
@@ -50,7 +48,7 @@ _MEANINGS = {
         "Send what the schema says, or correct the schema.",
     ),
 }
-_SAID = re.compile(r"(?:THEN|ELSE) '([^'{}]+)'")
+_PROBLEM = re.compile(r'= s?"([^"]+)"$', re.M)
 
 
 def problems_page() -> str:
@@ -77,8 +75,6 @@ A record with another problem keeps its event time if that is in range.
 
 
 def _in_order() -> list[str]:
-    """As the SQL has them: the record as a whole, its time, then its fields."""
-    name = VISITS.event_time
-    looked_for = parsed(fields_of(VISITS, "UTC"), event_time=name, zone="UTC")
-    said = [*_SAID.findall(looked_for), *_SAID.findall(wrong_instant(name, future_tolerance_s=0))]
-    return list(dict.fromkeys([SKIPPED, *said, "no <field>", "wrong type: <field>"]))
+    """As the decoder has them: the record as a whole, its time, then its fields."""
+    declared = _PROBLEM.findall(files("anabranch.streaming.decoder").joinpath("Problem.scala").read_text(encoding="utf-8"))
+    return [SKIPPED, *(one.replace("$time", "event_time").replace("$field", "<field>") for one in declared)]

@@ -8,11 +8,11 @@ from anabranch.cli.output import cli_of
 
 
 def setup(context: typer.Context) -> None:
-    """Fetch the jars and build the class-data archive, which halves Spark's start. Needs a network, once.
+    """Fetch the jars, compile the decoder and build the class-data archive, which halves Spark's start. Needs a network, once.
 
     Example: anabranch setup
     """
-    from anabranch.project.setup import build_class_archive, fetch_jars, needs_archive
+    from anabranch.project.setup import build_class_archive, compile_scala, fetch_jars, needs_archive, needs_compiling
 
     cli = cli_of(context)
 
@@ -25,6 +25,9 @@ def setup(context: typer.Context) -> None:
             phase(f"fetching {', '.join(counts.values())}")
 
         fetch_jars(project, fetched)
+    if needs_compiling():
+        with cli.busy("Compiling the decoder (once, about 10 s)"):
+            compile_scala()
     if not needs_archive():
         return
     with cli.busy("Building a class-data archive (once, about 30 s)"):

@@ -10,7 +10,7 @@ Decided here:
 * Names are a JSON key's, letter by letter; two that differ only in capitals are rejected, because Spark would confuse them.
 * At the top level the names of what stands beside the fields (RESERVED) are rejected. Inside a STRUCT they are free.
 * Keys of a MAP are STRING, as JSON's are; a MAP's `value` and an ARRAY's `element` may always be null, as in Spark's DDL.
-* At most MOST_LEVELS of STRUCT, ARRAY and MAP inside each other: the decoder's plan nests as the schema does.
+* At most MOST_LEVELS of STRUCT, ARRAY and MAP inside each other: readers of such a topic nest as deep.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ from anabranch.text.suggest import did_you_mean
 MOST_LEVELS: Final = 10
 MOST_DIGITS: Final = 38  # of Spark's DECIMAL
 
-# What the decoder adds to each record, the window that a pipeline may declare, and where from_json puts what it cannot read.
+# What the decoder adds to each record, and the window that a pipeline may declare.
 METADATA: Final = ("_problem", "_topic", "_partition", "_offset", "_record_time", "_key", "_value", "_headers")
-CORRUPT: Final = "_corrupt"
-RESERVED: Final = ("window", *METADATA, CORRUPT)
+RESERVED: Final = ("window", *METADATA)
 
 SCALARS: Final = ("STRING", "INT", "BIGINT", "DOUBLE", "BOOLEAN", "TIMESTAMP", "DATE")
 _TYPES: Final = (*SCALARS, "DECIMAL", "STRUCT", "ARRAY", "MAP")

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from anabranch.pipeline import messages
-from anabranch.pipeline.schema import CORRUPT, Field, Scalar, Struct, is_legal_name, parse_schema
+from anabranch.pipeline.schema import Field, Scalar, Struct, is_legal_name, parse_schema
 from anabranch.text.format import parse_topic_name
 from anabranch.text.suggest import did_you_mean
 
@@ -39,8 +39,6 @@ class Topic:
     aliases: tuple[tuple[str, str], ...] = ()
     # STRING fields that may come as integers: their digits are the text.
     integers_as_text: tuple[str, ...] = ()
-    # The fields in the order in which producers write them, where that is not the schema's: such records are read fastest.
-    key_order: tuple[str, ...] = ()
     place: Place | None = None
 
     def spellings(self, field: str) -> tuple[str, ...]:
@@ -56,7 +54,6 @@ def define_topic(
     lake: str | None = None,
     aliases: Mapping[str, str] | None = None,
     integers_as_text: Sequence[str] = (),
-    key_order: Sequence[str] = (),
     place: Place | None = None,
 ) -> Topic:
     """The topic that a user declares, or what is wrong with the declaration."""
@@ -67,7 +64,6 @@ def define_topic(
         lake=lake,
         aliases=tuple((aliases or {}).items()),
         integers_as_text=tuple(integers_as_text),
-        key_order=tuple(key_order),
         place=place,
     )
     _check_event_time(topic)
@@ -88,7 +84,7 @@ def _check_event_time(topic: Topic) -> None:
 
 
 def _check_aliases(topic: Topic) -> None:
-    taken = {CORRUPT, *(name.lower() for name in topic.schema.names)}
+    taken = {name.lower() for name in topic.schema.names}
     for name, alias in topic.aliases:
         _field(topic, "aliases", name)
         if not is_legal_name(alias):

@@ -11,6 +11,7 @@ import stat
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
@@ -22,8 +23,9 @@ from anabranch.kafka.embedded.broker import embedded_version, find_broker, refus
 from anabranch.project.kafka import admin_of
 from anabranch.project.project import Project
 from anabranch.spark.class_archive import archive_path
-from anabranch.spark.jars import JarSet, cache_dir, ensure_jars, locked, missing
+from anabranch.spark.jars import JarSet, cache_dir, locked, missing
 from anabranch.spark.java import find_java
+from anabranch.spark.scala_jar import is_compiled, session_jars
 
 # What a session of 1 GB, the broker's 512 MB, Python's workers and the rest were observed to need.
 _NEEDED_MEMORY_GB = 2.0
@@ -53,6 +55,7 @@ def run_checks(project: Project) -> list[CheckResult]:
         ("disk", lambda: _disk(project.directory)),
         ("jars: spark", lambda: _jars("spark")),
         ("jars: broker", lambda: _jars("broker")),
+        ("decoder", _decoder),
         ("class archive", _class_archive),
         ("PYSPARK_PYTHON", _pyspark_python),
         ("project directory", lambda: _writable("project directory", project.directory)),
@@ -112,10 +115,16 @@ def _jars(jar_set: JarSet) -> CheckResult:
     return CheckResult(name, "ok", f"{total} in {cache_dir() / jar_set}, all hashes right")
 
 
+def _decoder() -> CheckResult:
+    if is_compiled():
+        return CheckResult("decoder", "ok", f"compiled for Spark {version('pyspark')}")
+    return CheckResult("decoder", "slow", "not compiled yet: the first start of Spark compiles it", _SETUP)
+
+
 def _class_archive() -> CheckResult:
-    if missing("spark"):
-        return CheckResult("class archive", "slow", "not built: the jars are missing", _SETUP)
-    if archive_path(find_java(), ensure_jars("spark")).exists():
+    if missing("spark") or not is_compiled():
+        return CheckResult("class archive", "slow", "not built: jars are missing", _SETUP)
+    if archive_path(find_java(), session_jars()).exists():
         return CheckResult("class archive", "ok", "built: Spark starts in half the time")
     return CheckResult("class archive", "slow", "not built: Spark takes twice as long to start", _SETUP)
 

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from anabranch.project.packages import check_packages
 from anabranch.project.project import Project
+from anabranch.spark.beside import running_spark, session_beside
 from anabranch.spark.executors import SharedPath, await_cores, check_executors
 from anabranch.spark.jars import ensure_jars
 from anabranch.spark.master import is_local
-from anabranch.spark.session import SHORT_RUN_OPTIONS, Session, master_of, running_spark, session_beside, start_session
+from anabranch.spark.scala_jar import ensure_scala_jar, is_compiled, session_jars
+from anabranch.spark.session import SHORT_RUN_OPTIONS, Session, master_of, start_session
 from anabranch.storage.files import make_directory
 
 if TYPE_CHECKING:
@@ -55,14 +57,17 @@ def open_session(
     """`shared`: what the executors of a cluster must see. What they run of a user's modules they get by value (load.py)."""
     check_packages()
     with ui.counting("Fetching Spark's jars") as count:
-        jars = ensure_jars("spark", project.ivy_settings, count)
+        ensure_jars("spark", project.ivy_settings, count)
+    if not is_compiled():
+        with ui.busy("Compiling the decoder (once, about 10 s)"):
+            ensure_scala_jar()
     make_directory(project.log_dir)
     settings = {**project.settings.spark, **(changes or {})}
     with ui.busy("Starting Spark", f"its log: {log_file}") as phase:
         session = start_session(
             settings,
             zone=project.settings.timezone,
-            jars=jars,
+            jars=session_jars(),
             scratch_dir=project.home / "tmp",
             log_file=log_file,
             debug=debug,

@@ -10,8 +10,8 @@ from anabranch.pipeline.schema import quoted
 from anabranch.pipeline.windows import windows_of
 from anabranch.reprocess.plan import Range, hours_of, times_of
 from anabranch.streaming.decoder.decode import decode
-from anabranch.streaming.decoder.sql import literal
 from anabranch.streaming.results import as_records
+from anabranch.streaming.sql import literal
 from anabranch.streaming.transforms import transformed, without_problems
 
 

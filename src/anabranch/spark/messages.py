@@ -43,6 +43,12 @@ IVY_SETTINGS_MISSING = misuse(
     "jars.ivy_settings is {path}, but there is no such file",
     "fix jars.ivy_settings in anabranch.toml",
 )
+SCALA_NOT_COMPILED = failure(
+    "scala-not-compiled",
+    "Anabranch's part of Spark could not be compiled for Spark {spark}: the compiler ended with {exit_code}",
+    "see its output: {log}",
+    "anabranch doctor",
+)
 SPARK_NOT_STARTED = failure(
     "spark-not-started",
     "Spark did not start: {reason}",

@@ -26,8 +26,10 @@ from anabranch.spark.package_zip import package_zip
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_STREAMING = "spark.sql.streaming"
-_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+STREAMING = "spark.sql.streaming"
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+_ADAPTIVE = "spark.sql.adaptive.enabled"
+_LOCAL_FILES = "spark.hadoop.fs.file.impl"
 
 SETTINGS = {
     "spark.master": "local[*]",
@@ -44,21 +46,25 @@ SETTINGS = {
     "spark.scheduler.mode": "FAIR",
     # Spark's default of 200 means 200 tasks for a few rows: an empty batch took 7 s.
     # The first start of a checkpoint fixes the number for its lifetime.
-    _SHUFFLE_PARTITIONS: "2",
+    SHUFFLE_PARTITIONS: "2",
+    # With so few partitions there is nothing to replan between two stages: a job of two stages took 45 ms longer.
+    _ADAPTIVE: "false",
     # RocksDB keeps state outside the heap. With a changelog a batch writes only its changes.
-    f"{_STREAMING}.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
-    f"{_STREAMING}.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    f"{STREAMING}.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    f"{STREAMING}.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # Enough to rewind a day at a trigger of 15 s; Spark's default of 100 is enough for 25 minutes. docs/benchmarks.md has
     # the cost.
-    f"{_STREAMING}.minBatchesToRetain": "5760",
+    f"{STREAMING}.minBatchesToRetain": "5760",
     # On a local disk, Spark's default manager starts a `chmod` and a `readlink` process for each file.
-    f"{_STREAMING}.checkpointFileManagerClass": (
+    f"{STREAMING}.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
+    # Hadoop's own starts a `chmod` process for each file that it creates.
+    _LOCAL_FILES: "anabranch.LocalFiles",
     # PySpark would look up the line of Python that built each column, which is most of the time it takes to build a decoder.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # A stop waits for the current batch, but not indefinitely.
-    f"{_STREAMING}.stopTimeout": "60s",
+    f"{STREAMING}.stopTimeout": "60s",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # Delta's default of 50 means 50 tasks to read a log of a few entries.
@@ -68,8 +74,9 @@ SETTINGS = {
     "spark.redaction.regex": r"(?i)secret|password|token|jaas|access[.]?key|keystore",
 }
 
-# Spark finds an address that executors reach by itself.
-_LOCAL_ONLY = ("spark.driver.host", "spark.driver.bindAddress")
+# On a cluster Spark finds an address that executors reach by itself, partitions are many, and executors load a file system
+# before they have our jar.
+_LOCAL_ONLY = ("spark.driver.host", "spark.driver.bindAddress", _ADAPTIVE, _LOCAL_FILES)
 _MASTER, _JARS, _PYTHON, _LOCAL_DIR = "spark.master", "spark.jars", "spark.pyspark.python", "spark.local.dir"
 # These settings are options of the JVM, so they apply when it is launched. 1 GB is Spark's own default.
 _DRIVER_MEMORY = ("spark.driver.memory", "1g")
@@ -136,7 +143,7 @@ def start_session(
         "spark.sql.session.timeZone": zone,
         "spark.sql.warehouse.dir": str(scratch_dir / "warehouse"),
         **(_on_this_machine(scratch_dir) if is_local(master) else {}),
-        **_effective_settings(changes),
+        **effective_settings(changes),
     }
     python_files: list[Path] = []
     if not is_local(master):
@@ -160,23 +167,6 @@ def start_session(
     except Exception:
         jvm.kill()
         raise
-
-
-def running_spark() -> SparkSession | None:
-    """The session of this process, whoever started it."""
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
-
-    return SparkSession.builder.getOrCreate() if SparkContext._active_spark_context is not None else None
-
-
-def session_beside(spark: SparkSession, changes: Mapping[str, str], zone: str) -> SparkSession:
-    """A session in the same JVM, with our settings of streams and of SQL, and those of a project."""
-    session = spark.newSession()
-    for name, value in {**_effective_settings(changes), "spark.sql.session.timeZone": zone}.items():
-        if name.startswith((f"{_STREAMING}.", _SHUFFLE_PARTITIONS, "spark.sql.session.")):
-            session.conf.set(name, value)
-    return session
 
 
 @contextmanager
@@ -229,19 +219,19 @@ def _python_path(environment: Mapping[str, str], python_files: Sequence[Path]) -
 
 def shuffle_partitions(*changes: Mapping[str, str]) -> str:
     """The number of state partitions that a new checkpoint gets with these changes."""
-    return _effective_settings(*changes)[_SHUFFLE_PARTITIONS]
+    return effective_settings(*changes)[SHUFFLE_PARTITIONS]
 
 
 def are_partitions_chosen(*changes: Mapping[str, str]) -> bool:
     """Whether their number fits: ours is for the cores of one machine."""
-    return is_local(master_of(*changes)) or _SHUFFLE_PARTITIONS in _named(*changes)
+    return is_local(master_of(*changes)) or SHUFFLE_PARTITIONS in _named(*changes)
 
 
 def master_of(*changes: Mapping[str, str]) -> str:
-    return _effective_settings(*changes)[_MASTER]
+    return effective_settings(*changes)[_MASTER]
 
 
-def _effective_settings(*changes: Mapping[str, str]) -> dict[str, str]:
+def effective_settings(*changes: Mapping[str, str]) -> dict[str, str]:
     merged = {**SETTINGS, **_named(*changes)}
     if not is_local(merged[_MASTER]):
         merged = {name: value for name, value in merged.items() if name not in _LOCAL_ONLY or name in _named(*changes)}

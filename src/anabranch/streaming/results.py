@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 
 from anabranch.pipeline.schema import quoted
-from anabranch.streaming.decoder.sql import literal
+from anabranch.streaming.sql import literal
 
 _KEY_OPTIONS = "map('timeZone', 'UTC', 'ignoreNullFields', 'false')"
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from anabranch.pipeline.definition import Pipeline
 from anabranch.project.load import ship_beside
-from anabranch.spark.jars import ensure_jars
-from anabranch.spark.session import SHORT_RUN, running_spark, session_beside, start_session
+from anabranch.spark.beside import running_spark, session_beside
+from anabranch.spark.scala_jar import session_jars
+from anabranch.spark.session import SHORT_RUN, start_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +27,7 @@ def spark_session(pipeline: Pipeline, timezone: str) -> SparkSession:
 def _start() -> SparkSession:
     directory = Path(mkdtemp(prefix="anabranch-spark-"))
     session = start_session(
-        SHORT_RUN, zone="UTC", jars=ensure_jars("spark"), scratch_dir=directory / "tmp", log_file=directory / "spark.log"
+        SHORT_RUN, zone="UTC", jars=session_jars(), scratch_dir=directory / "tmp", log_file=directory / "spark.log"
     )
 
     def end() -> None:

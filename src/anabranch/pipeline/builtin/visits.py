@@ -14,5 +14,4 @@ VISITS = define_topic(
     aliases={"user_id": "userId", "event_time": "eventTime"},
     # Seed 001 writes numbers.
     integers_as_text=("visit_id", "user_id"),
-    key_order=("event_id", "visit_id", "user_id", "event_time", "page", "browser"),
 )
