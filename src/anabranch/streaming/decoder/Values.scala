@@ -146,15 +146,29 @@ final class DecimalReader(precision: Int, scale: Int) extends ValueReader {
   override def read(parser: JsonParser, faults: Faults): AnyRef =
     if (!parser.currentToken.isNumeric) wrong(parser, faults)
     else {
-      val number = new BigDecimal(parser.getText)
-      // Before it is written out: 1e999999999 would fill the memory with zeros.
-      if (number.signum == 0 || digitsBefore(number) < -scale) Decimal(BigDecimal.ZERO, precision, scale)
-      else if (digitsBefore(number) > precision - scale) ValueReader.Wrong
-      else {
-        val rounded = number.setScale(scale, RoundingMode.HALF_UP)
-        if (digitsBefore(rounded) > precision - scale) ValueReader.Wrong else Decimal(rounded, precision, scale)
-      }
+      val text = parser.getText
+      try fitted(new BigDecimal(text))
+      catch { case _: NumberFormatException => beyondExponents(text) }
     }
+
+  private def fitted(number: BigDecimal): AnyRef =
+    // Before it is written out: 1e999999999 would fill the memory with zeros.
+    if (number.signum == 0 || digitsBefore(number) < -scale) zero
+    else if (digitsBefore(number) > precision - scale) ValueReader.Wrong
+    else {
+      val rounded = number.setScale(scale, RoundingMode.HALF_UP)
+      if (digitsBefore(rounded) > precision - scale) ValueReader.Wrong else Decimal(rounded, precision, scale)
+    }
+
+  /** A new one each time: Spark changes a Decimal's precision in place. */
+  private def zero: Decimal = Decimal(BigDecimal.ZERO, precision, scale)
+
+  /** Of a number whose exponent, of ten digits or more, no BigDecimal holds: 1e99999999999. */
+  private def beyondExponents(text: String): AnyRef = {
+    val (digits, exponent) = text.span(char => char != 'e' && char != 'E')
+    val isZero = !digits.exists(char => char >= '1' && char <= '9')
+    if (isZero || exponent(1) == '-') zero else ValueReader.Wrong
+  }
 
   /** Of the point; 0.01 has -1. */
   private def digitsBefore(number: BigDecimal): Long = number.precision.toLong - number.scale
