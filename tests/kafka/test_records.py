@@ -99,3 +99,13 @@ def test_topics_are_listed_created_and_deleted(project: Project, topics: KafkaAd
     assert (asked.returncode, "--yes" in asked.stderr) == (2, True)
     project.ok("topics", "delete", f"{topic}-more", "--yes")
     assert f"{topic}-more" not in [info.name for info in topics.all()]
+
+
+def test_a_topic_is_created_again_as_soon_as_it_is_deleted(topics: KafkaAdmin, topic: str) -> None:
+    name, ids = f"{topic}-again", set()
+    for _ in range(20):
+        topics.create(name, 2)
+        topics.find(name)
+        ids.add(topics.topic_id(name))
+        topics.delete(name)
+    assert len(ids) == 20

@@ -46,8 +46,8 @@ ANSWER_TIMEOUT_S = 5.0
 _CHECK_EVERY_S = 1.0
 # Far more than a topic needs. Kafka would take any number, and fill its disk with a directory for each.
 MOST_PARTITIONS = 10_000
-# A new topic appears in a broker's metadata a little after the broker has confirmed its creation (0.1 s and more).
-_TOPIC_APPEARS_S = 1.0
+# A topic appears in a broker's metadata, and leaves it, a little after the change was confirmed (0.1 s and more).
+_TOPIC_KNOWN_S = 1.0
 _TOPIC_POLL_S = 0.1
 # A user's properties override these.
 CLIENT_DEFAULTS = {
@@ -86,7 +86,7 @@ class KafkaAdmin:
 
     def find(self, name: str) -> TopicInfo:
         """Waits up to a second for a topic that was just created."""
-        return self._find(name, monotonic() + _TOPIC_APPEARS_S)
+        return self._find(name, monotonic() + _TOPIC_KNOWN_S)
 
     def create(self, name: str, partitions: int) -> None:
         parse_topic_name(name)
@@ -108,6 +108,10 @@ class KafkaAdmin:
             self._await_change(future, name, "deleted")
         except KafkaException as error:
             raise TOPIC_NOT_DELETED(topic=name, reason=error_text(error)) from None
+        # Until then it could not be created again.
+        deadline_s = monotonic() + _TOPIC_KNOWN_S
+        while name in {topic.name for topic in self.all()} and monotonic() < deadline_s:
+            self._admin.poll(_TOPIC_POLL_S)
 
     def version(self) -> str:
         """As far as a client can tell: Kafka reports its version only up to 3.9."""
