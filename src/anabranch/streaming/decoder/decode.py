@@ -41,11 +41,10 @@ def decode(
     Records to skip, TOPIC:PARTITION:OFFSET, have a problem of their own, whatever else is wrong with them.
     """
     as_they_came = [name for name in _BYTES if name in records.columns]
-    # Renamed first: a schema may have fields of these names.
-    kept = (*_COORDINATES, *as_they_came)
-    renamed = records.selectExpr(*(f"{name} AS _{name}" for name in kept), "timestamp AS _record_time")
-    decoded = renamed.select("*", F.inline(F.array(_decoded(renamed, topic, zone, future_tolerance_s))))
-    return decoded.selectExpr(
+    # Renamed: a schema may have fields of these names.
+    kept = [F.expr(f"{name} AS _{name}") for name in (*_COORDINATES, *as_they_came)]
+    decoded = F.inline(F.array(_decoded(records, topic, zone, future_tolerance_s)))
+    return records.select(*kept, F.expr("timestamp AS _record_time"), decoded).selectExpr(
         *map(quoted, topic.schema.names),
         f"{_problem(skip)} AS _problem",
         *(f"_{name}" for name in _COORDINATES),
@@ -70,7 +69,7 @@ def _decoded(records: DataFrame, topic: Topic, zone: str, future_tolerance_s: fl
     jvm = records.sparkSession._jvm
     assert jvm is not None
     columns = jvm.org.apache.spark.sql.classic.ExpressionUtils
-    value, record_time = (columns.expression(records[name]._jc) for name in ("_value", "_record_time"))
+    value, record_time = (columns.expression(records[name]._jc) for name in ("value", "timestamp"))
     return Column(columns.column(jvm.anabranch.Decode.of(value, record_time, json.dumps(described))))
 
 
