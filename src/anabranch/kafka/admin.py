@@ -108,7 +108,7 @@ class KafkaAdmin:
             self._await_change(future, name, "deleted")
         except KafkaException as error:
             raise TOPIC_NOT_DELETED(topic=name, reason=error_text(error)) from None
-        # Until then it could not be created again.
+        # A topic that is still listed could not be created again.
         deadline_s = monotonic() + _TOPIC_KNOWN_S
         while name in {topic.name for topic in self.all()} and monotonic() < deadline_s:
             self._admin.poll(_TOPIC_POLL_S)
