@@ -36,7 +36,7 @@ fmt: $(VENV)/ready ## format the code and sort its imports
 reference: $(VENV)/ready ## write docs/reference again
 	@$(BIN)/python -m tools.reference
 
-bench: $(VENV)/ready ## measure beside plain Spark, 40 minutes; CASES="throughput sessions" for some
+bench: $(VENV)/ready ## measure beside plain Spark, half an hour; CASES="throughput sessions" for some
 	@$(BIN)/python -m benchmarks $(CASES)
 
 install: $(VENV)/ready ## set up .venv and the jars, nothing else

@@ -95,9 +95,7 @@ def pipeline_from(definition: PipelineDefinition) -> Pipeline:
 
 
 def _topic_definition(topic: Topic) -> TopicDefinition:
-    """Without the order of its keys, which changes nothing that is read."""
-    plain = {name: value for name, value in vars(topic).items() if name != "schema"}
-    return TopicDefinition(**plain, schema=topic.schema.ddl())
+    return TopicDefinition(**{**vars(topic), "schema": topic.schema.ddl()})
 
 
 def _topic(definition: TopicDefinition) -> Topic:
