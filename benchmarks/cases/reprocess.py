@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from anabranch.pipeline.builtin.catalog import VISITS_LAKE
 from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
 from anabranch.reprocess.plan import Range
-from anabranch.reprocess.recompute import recompute
+from anabranch.reprocess.recompute import LakeRead, recomputed, usable_records
 from benchmarks.case import Case, Figures, Goal, Place
 from benchmarks.streams import full_batches, start_ours
 
@@ -51,9 +51,12 @@ def _ours(place: Place) -> Figures:
     lake = _lake(place)
     version = DeltaTable(str(lake)).version()
     wanted = Range(_START_S * 1000, _END_S * 1000)
-    return _figures(
-        place, lambda: len(recompute(place.spark, VISITS_COUNTER, wanted, lake=str(lake), version=version, zone="UTC"))
-    )
+
+    def results() -> int:
+        records = usable_records(place.spark, VISITS_COUNTER, [wanted], LakeRead(str(lake), version, "UTC"))
+        return len(recomputed(records, VISITS_COUNTER, [wanted]).collect())
+
+    return _figures(place, results)
 
 
 def _plain(place: Place) -> Figures:

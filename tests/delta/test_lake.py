@@ -41,12 +41,12 @@ def lake(tmp_path: Path) -> Path:
 
 
 def test_records_are_counted_from_the_first_bound_up_to_the_second_without_it(lake: Path) -> None:
-    _, records = records_within(lake, TOPIC, START, END)
+    _, records = records_within(lake, TOPIC, [(START, END)])
     assert records == {0: (1, 0), 1: (1, 1)}
 
 
 def test_the_first_and_the_last_year_are_years_like_any_other(lake: Path) -> None:
-    _, records = records_within(lake, TOPIC, FIRST_YEAR, LAST_YEAR)
+    _, records = records_within(lake, TOPIC, [(FIRST_YEAR, LAST_YEAR)])
     assert records == {0: (2, 2), 1: (2, 3)}
     assert inspect_lake(lake).newest_event == "9999-12-31T23:59:59.999999Z"
 

@@ -20,7 +20,7 @@ from anabranch.pipeline.sinks import Table
 from anabranch.pipeline.topic import Place, define_topic
 from anabranch.project.catalog_file import DEFINITION, MANIFEST
 from anabranch.project.project import PROJECT, ProjectMark
-from anabranch.reprocess.apply import REPROCESS
+from anabranch.reprocess.apply import REPAIR, REPROCESS
 from anabranch.reprocess.completeness import LakeProof
 from anabranch.reprocess.inspect import PROOF
 from anabranch.reprocess.plan import Change, Range, ReprocessPlan, Unexpected
@@ -70,14 +70,19 @@ _REPROCESS = ReprocessPlan(
     topic="visits_counter",
     asked=Range(1_000, 2_000),
     range=Range(0, 600_000),
+    ranges=(Range(0, 600_000),),
     windows=1,
     lake="/data/lake",
     lake_version=12,
     files=3,
     rows=5,
+    results=1,
+    changed=1,
     changes=(Change('{"window_start":"1970-01-01T00:00:00.000Z"}', None, '{"count":5}'),),
+    unexpected_results=1,
     unexpected=(Unexpected('{"window_start":"1970-01-01T00:05:00.000Z"}', '{"count":2}'),),
     inputs=InputSnapshot("src", "res", {0: (0, 7)}, "2d01", "lake-id", {0: (5, 41)}),
+    audit=None,
 )
 _EVENT = NewestEvent("2025-09-05T07:00:00Z", "visits", 0, 24)
 _BATCH = BatchRecord(7, "2025-09-04T07:00:00.000Z", 100, 3, 8, True, 51.5, 1940, "2025-09-04T06:50:00.000Z", _EVENT)
@@ -135,6 +140,7 @@ SAMPLES: list[tuple[Format[Any], Any]] = [
     (REWIND, _REWIND),
     (UNDO, _UNDO),
     (REPROCESS, _REPROCESS),
+    (REPAIR, replace(_REPROCESS, operation="20250904T080000-repair-5e6f", audit="20250904T075900-audit-7a8b")),
     (ROWS, _ROWS),
     (VERSIONS, WrittenVersions("/data/out", "20250904T070000-rewind-1a2b", "2d01", 4, 60, 8, 8, 2)),
     (PROOF, LakeProof("table-id", 12, "visits", {0: (0, 42), 1: (3, 9)})),
@@ -142,7 +148,8 @@ SAMPLES: list[tuple[Format[Any], Any]] = [
 
 # What is read of the golden file of an earlier number.
 EARLIER: list[tuple[Format[Any], int, Any]] = [
-    (REPROCESS, 1, replace(_REPROCESS, unexpected=())),
+    (REPROCESS, 2, _REPROCESS),
+    (REPROCESS, 1, replace(_REPROCESS, unexpected_results=0, unexpected=())),
     (BASELINE, 2, _BASELINE),
     (
         BASELINE,

@@ -26,18 +26,17 @@ from anabranch.reprocess.explain import explain_reprocess
 from anabranch.reprocess.plan import (
     Change,
     Range,
-    ReprocessPlan,
     StreamState,
     Unexpected,
-    changes_between,
     check_closed,
     hours_of,
-    split_range,
-    unexpected_between,
+    is_of,
     whole_windows,
     with_topic,
 )
-from anabranch.reprocess.staleness import InputSnapshot
+from anabranch.reprocess.results_file import read_results, write_results
+from anabranch.reprocess.tally import MOST_NAMED
+from tests.support.plans import WINDOW, reprocess_plan
 
 MINUTE = 60_000
 SEVEN = 1756969200000  # 2025-09-04T07:00Z
@@ -64,10 +63,6 @@ def test_an_empty_or_reversed_range_is_refused(end: int) -> None:
 
 def _state(watermark: int | None = SEVEN + 60 * MINUTE, *, ahead: int = 0) -> StreamState:
     return StreamState(watermark, None if watermark is None else watermark + ahead)
-
-
-WINDOW = Range(SEVEN, SEVEN + 10 * MINUTE)
-INPUTS = InputSnapshot("source", "results", {0: (0, 7), 1: (0, 3)}, "stream", "lake", {0: (5, 11)})
 
 
 def test_a_closed_window_may_be_recomputed() -> None:
@@ -134,77 +129,68 @@ def test_hours_are_those_of_a_half_open_range() -> None:
     assert hours_of(Range(SEVEN, SEVEN + 60 * MINUTE + 1)) == (2025090407, 2025090408)
 
 
-@given(
-    st.integers(0, 10**6),
-    st.integers(1, 60),
-    st.sampled_from([60, 300, 420, 3600, 86_400]),
-    st.dictionaries(st.integers(0, 23), st.integers(1, 9)),
-    st.integers(1, 20),
-)
-def test_chunks_make_up_the_range_window_by_window_and_every_row_is_in_one(
-    first: int, windows: int, window_s: int, rows: dict[int, int], at_most: int
-) -> None:
-    wanted = Range(first * window_s * 1000, (first + windows) * window_s * 1000)
-    first_hour, last_hour = hours_of(wanted)
-    by_hour = {hour: count for hour, count in ((first_hour // 100 * 100 + h, n) for h, n in rows.items()) if hour <= last_hour}
-    by_hour = {hour: count for hour, count in by_hour.items() if hour >= first_hour}
-    chunks = list(split_range(wanted, Windows(window_s * 1000, window_s * 1000), by_hour, at_most))
-    assert [chunk.range.start_ms for chunk in chunks] == [wanted.start_ms, *(chunk.range.end_ms for chunk in chunks[:-1])]
-    assert chunks[-1].range.end_ms == wanted.end_ms
-    assert all(chunk.range.start_ms % (window_s * 1000) == 0 < chunk.range.end_ms - chunk.range.start_ms for chunk in chunks)
-    assert sum(chunk.rows for chunk in chunks) == sum(by_hour.values())
-
-
-def test_a_large_range_is_cut_where_its_rows_are() -> None:
-    day = Range(SEVEN, SEVEN + 180 * MINUTE)
-    chunks = list(split_range(day, Windows(600_000, 600_000), {2025090407: 6, 2025090408: 5, 2025090409: 1}, 10))
-    assert [(chunk.range.end_ms - SEVEN, chunk.rows) for chunk in chunks] == [(60 * MINUTE, 6), (180 * MINUTE, 6)]
-
-
 def test_a_plan_says_what_would_change_and_what_would_not() -> None:
     key = '{"window_start":"2025-09-04T07:00:00.000Z"}'
-    changes = changes_between([(key, '{"count":5}')], {key: '{"count":3}'})
-    assert changes == (Change(key, '{"count":3}', '{"count":5}'),)
     asked = Range(SEVEN + MINUTE, SEVEN + 2 * MINUTE)
-    plan = ReprocessPlan("id", "visits-counter", "visits_counter", asked, WINDOW, 1, "lake", 4, 2, 11, changes, (), INPUTS)
+    plan = reprocess_plan([(key, '{"count":3}', '{"count":5}')], asked=asked)
+    assert plan.changes == (Change(key, '{"count":3}', '{"count":5}'),)
     words = "\n".join(explain_reprocess(plan))
     assert "2025-09-04T07:00:00.000Z  3 -> 5" in words
     assert "widened to whole windows" in words
     assert "version 4: 2 files, 11 rows" in words
-    same = changes_between([(key, '{"count":5}')], {key: '{"count":5}'})
-    assert "5 (unchanged)" in "\n".join(
-        explain_reprocess(ReprocessPlan("id", "p", "t", WINDOW, WINDOW, 1, "lake", 4, 2, 11, same, (), INPUTS))
-    )
+    same = reprocess_plan([(key, '{"count":5}', '{"count":5}')])
+    assert "5 (unchanged)" in "\n".join(explain_reprocess(same))
+
+
+def test_a_result_belongs_to_a_range_by_its_key_and_what_is_no_key_of_ours_to_none() -> None:
+    assert is_of('{"window_start":"2025-09-04T07:00:00.000Z","browser":null}', [WINDOW])
+    others = ('{"window_start":"2025-09-04T07:10:00.000Z"}', '{"window_start":7}', "not ours", "[]", '{"window_start":"07:00"}')
+    assert not any(is_of(other, [WINDOW]) for other in others)
 
 
 def test_a_result_of_a_window_without_records_is_shown_as_what_it_is_and_never_as_no_results() -> None:
-    inside, outside = (f'{{"window_start":"2025-09-04T{hour}:00:00.000Z"}}' for hour in ("07", "08"))
-    latest = {inside: '{"count":3}', outside: '{"count":9}', "not ours": "x", '{"window_start":7}': "x"}
-    assert unexpected_between([(inside, '{"count":4}')], latest, WINDOW) == ()
-    unexpected = unexpected_between([], latest, WINDOW)
-    assert unexpected == (Unexpected(inside, '{"count":3}'),)
-    plan = ReprocessPlan("id", "p", "t", WINDOW, WINDOW, 1, "lake", 4, 0, 0, (), unexpected, INPUTS)
+    key = '{"window_start":"2025-09-04T07:00:00.000Z"}'
+    plan = reprocess_plan([(key, '{"count":3}', None)])
+    assert plan.unexpected == (Unexpected(key, '{"count":3}'),)
     words = "\n".join(explain_reprocess(plan))
     assert "2025-09-04T07:00:00.000Z  3 in the topic, no record in the lake" in words
     assert "0 results" not in words
 
 
 def test_a_long_plan_shows_what_changes_and_counts_the_rest() -> None:
-    results = [(f'{{"user":"{number:04}"}}', '{"count":2}') for number in range(1000)]
-    latest = {key: '{"count":2}' for key, _ in results[:-1]}
-    plan = ReprocessPlan("id", "p", "t", WINDOW, WINDOW, 1, "lake", 4, 2, 11, changes_between(results, latest), (), INPUTS)
+    keys = [f'{{"user":"{number:04}"}}' for number in range(5000)]
+    results = [(key, '{"count":2}', '{"count":2}') for key in keys[:-1]] + [(keys[-1], None, '{"count":2}')]
+    plan = reprocess_plan(results)
+    assert (plan.results, plan.changed, len(plan.changes)) == (5000, 1, MOST_NAMED)
     words = list(explain_reprocess(plan))
-    assert "    0999  none -> 2" in words
-    assert "    and 980 more: --json shows them all" in words
+    assert "    4999  none -> 2" in words
+    assert "    and 4,980 more: --json shows the first 1,000" in words
     assert len(words) < 30
+
+
+@given(st.lists(st.tuples(st.integers(0, 9999), st.booleans()), max_size=300, unique_by=lambda one: one[0]))
+def test_a_tally_counts_every_result_and_names_those_that_change_first(drawn: list[tuple[int, bool]]) -> None:
+    results = [(f"{number:04}", "1" if same else None, "1") for number, same in drawn]
+    plan = reprocess_plan(results)
+    assert (plan.results, plan.changed) == (len(drawn), sum(not same for _, same in drawn))
+    assert [change.key for change in plan.changes] == sorted(key for key, _, _ in results)
+
+
+def test_what_is_written_of_a_plans_results_is_read_again_as_far_as_it_is_whole(tmp_path: Path) -> None:
+    changes = [Change(f"{{{number}}}", None if number % 2 else "1", f"☃{number}") for number in range(1000)]
+    path = tmp_path / "operation" / "results.jsonl.gz"
+    write_results(path, changes)
+    assert list(read_results(path)) == changes
+    path.write_bytes(path.read_bytes()[:-100])
+    assert len(list(read_results(path))) < 1000
+    path.unlink()
+    assert list(read_results(path)) == []
 
 
 def test_control_characters_in_keys_and_values_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     operation, browser = "20250904T070000-reprocess-1a2b", "\x1b[2J\x9b31m\u202exoferiF"
-    changes = changes_between(
-        [(json.dumps({"browser": browser}), '{"count":5}')], {json.dumps({"browser": browser}): "\x1b]0;"}
-    )
-    plan = ReprocessPlan(operation, "p", "t\x1b", WINDOW, WINDOW, 1, "lake", 4, 2, 11, changes, (), INPUTS)
+    results = [(json.dumps({"browser": browser}), "\x1b]0;", '{"count":5}')]
+    plan = reprocess_plan(results, operation=operation, topic="t\x1b")
     open_project(tmp_path).operations.record_plan(operation, REPROCESS, plan)
     for options in ([], ["--json"]):
         assert run_command(["-C", str(tmp_path), "operations", operation, *options]) == 0

@@ -20,7 +20,7 @@ from anabranch.pipeline.builtin.visits import VISITS
 from anabranch.pipeline.builtin.visits_counter import VISITS_COUNTER
 from anabranch.pipeline.lake import PARTITIONS
 from anabranch.reprocess.plan import Range, hours_of
-from anabranch.reprocess.recompute import recompute
+from anabranch.reprocess.recompute import LakeRead, recomputed, usable_records
 from anabranch.streaming.decoder.decode import decode
 from anabranch.streaming.transforms import transformed
 
@@ -87,8 +87,8 @@ def test_a_record_that_the_settings_skip_is_left_out_as_by_the_stream(spark: Spa
 
 def _recomputed(spark: SparkSession, lake: Path, wanted: Range, version: int, skip: tuple[str, ...] = ()) -> dict[str, int]:
     pipeline = VISITS_COUNTER.changed(skip=skip)
-    results = recompute(spark, pipeline, wanted, lake=str(lake), version=version, zone="UTC")
-    return {key: json.loads(value)["count"] for key, value in results}
+    records = usable_records(spark, pipeline, [wanted], LakeRead(str(lake), version, "UTC"))
+    return {row["key"]: json.loads(row["value"])["count"] for row in recomputed(records, pipeline, [wanted]).collect()}
 
 
 def _scans(spark: SparkSession) -> Iterator[dict[str, int]]:

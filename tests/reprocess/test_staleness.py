@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from anabranch.errors import Reason, Refused
-from anabranch.reprocess.plan import Change, Range, ReprocessPlan, check_not_stale
+from anabranch.reprocess.plan import Range, ReprocessPlan, check_not_stale
 from anabranch.reprocess.staleness import InputSnapshot, LaterResult
+from tests.support.plans import reprocess_plan
 
 SEVEN, HALF_PAST = '{"window_start":"07:00"}', '{"window_start":"07:30"}'
 SEEN = InputSnapshot(
@@ -20,9 +21,7 @@ SEEN = InputSnapshot(
     records={0: (5, 11), 1: (2, 4)},
 )
 RANGE = Range(0, 600_000)
-PLAN = ReprocessPlan(
-    "mine", "visits-counter", "visits_counter", RANGE, RANGE, 1, "lake", 4, 2, 11, (Change(SEVEN, "3", "5"),), (), SEEN
-)
+PLAN = reprocess_plan([(SEVEN, "3", "5")], operation="mine", range=RANGE, inputs=SEEN)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +37,7 @@ PLAN = ReprocessPlan(
     ],
 )
 def test_a_plan_is_not_stale_by_what_it_does_not_depend_on(now: InputSnapshot, later: list[LaterResult]) -> None:
-    check_not_stale(PLAN, now, later)
+    check_not_stale(PLAN, now, later, {SEVEN})
 
 
 @pytest.mark.parametrize(
@@ -83,7 +82,7 @@ def test_all_that_changed_is_told() -> None:
 
 def _why_stale(plan: ReprocessPlan, now: InputSnapshot, later: list[LaterResult]) -> list[Reason]:
     with pytest.raises(Refused) as refused:
-        check_not_stale(plan, now, later)
+        check_not_stale(plan, now, later, {change.key for change in plan.changes})
     params = refused.value.reason.params
     assert (refused.value.code, params["operation"]) == ("inputs-stale", "mine")
     # What makes a new plan.
@@ -96,8 +95,8 @@ def _why_stale(plan: ReprocessPlan, now: InputSnapshot, later: list[LaterResult]
 
 
 def test_of_many_keys_with_newer_results_a_few_are_named() -> None:
-    changes = tuple(Change(str(number), None, "1") for number in range(10))
+    plan = reprocess_plan([(str(number), None, "1") for number in range(10)], operation="mine", range=RANGE, inputs=SEEN)
     later = [LaterResult(str(number), "stream", None) for number in range(10)]
-    *named, rest = _why_stale(replace(PLAN, changes=changes), SEEN, later)
+    *named, rest = _why_stale(plan, SEEN, later)
     assert [(one.code, one.params["key"]) for one in named] == [("newer-result", key) for key in "012"]
     assert (rest.code, rest.params) == ("more-newer-results", {"count": 7})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,21 +18,15 @@ from anabranch.kafka.admin import KafkaAdmin
 from anabranch.operations.log import new_operation_id
 from anabranch.pipeline.sinks import Table
 from anabranch.reprocess.apply import REPROCESS
-from anabranch.reprocess.plan import Range, ReprocessPlan
-from anabranch.reprocess.staleness import InputSnapshot
 from anabranch.rewind.plan import Mode, judge
 from anabranch.storage.local import LocalStorage
 from anabranch.streaming.preflight import check_start
 from tests.support.harness import PATIENCE_S
 from tests.support.lakes import A_BATCH, VISITS, offsets, once, send
+from tests.support.plans import reprocess_plan
 from tests.support.streams import Stream, stream
 
 pytestmark = pytest.mark.kafka
-
-_INPUTS = InputSnapshot("1", "2", {}, "3", "4", {})
-REPROCESS_PLAN = ReprocessPlan(
-    "op", "visits-counter", "visits_counter", Range(0, 1), Range(0, 1), 1, "lake", 0, 0, 0, (), (), _INPUTS
-)
 
 
 def rewind(lake: Stream, batch: int, mode: Mode = "replay", *options: str) -> str:
@@ -204,7 +197,7 @@ def test_the_plan_says_what_else_has_seen_those_rows_and_what_is_not_as_it_was(
     # The first start that is written down came after six batches: those were of another version, for all that is known.
     check_start(lake.project, lake.pipeline, topics, "earliest")
     reprocess = new_operation_id("reprocess")
-    lake.project.operations.record_plan(reprocess, REPROCESS, replace(REPROCESS_PLAN, operation=reprocess))
+    lake.project.operations.record_plan(reprocess, REPROCESS, reprocess_plan(operation=reprocess))
     assert lake.anabranch("rewind", "--to-batch", "3", "--dry-run") == 0
     said = capsys.readouterr().out
     assert f"{reprocess} has read rows of the lake that are deleted now" in said

@@ -43,7 +43,7 @@ PURE = (
     *("testing/event_time", "check/findings", "check/plan", "check/judge", "check/events", "check/shrink"),
     *("pipeline/builtin/session_fold", "pipeline/builtin/session_chunks", "operations/change", "operations/receipt"),
     *("rewind/target", "rewind/plan", "rewind/undo", "rewind/explain"),
-    *("reprocess/plan", "reprocess/completeness", "reprocess/staleness", "reprocess/explain"),
+    *("reprocess/plan", "reprocess/tally", "reprocess/completeness", "reprocess/staleness", "reprocess/explain"),
     *("delta/hours", "delta/written_rows", "delta/engine_errors", "kafka/properties", "kafka/embedded/configuration"),
     *(f"streaming/{name}" for name in ("result_headers", "failures", "lateness", "console_table", "run_progress", "startable")),
     *(f"generator/{name}" for name in ("recipe", "timeline", "visits", "events", "values", "words", "spoil", "pace")),
@@ -65,6 +65,7 @@ PURE_EXCEPTIONS = {
 # One place for each library.
 ONLY_IN = {
     "pyspark": {
+        "spark/watch.py",
         *("streaming", "pipeline", "spark/session.py", "spark/beside.py", "spark/executors.py"),
         "checkpoint/state_reader.py",
         "project/load.py",

@@ -152,8 +152,15 @@ def _known(error: Exception) -> AnabranchError:
             where = f": {error.filename}" if error.filename else ""
             remedy = _REMEDIES.get(error.errno or 0, "the same command with --debug shows where")
             return messages.SYSTEM_REFUSED(reason=error.strerror, where=where, remedy=remedy)
-    text = str(error).splitlines()[0] if str(error) else ""
-    return messages.UNEXPECTED(kind=type(error).__name__, text=text)
+    return messages.UNEXPECTED(kind=type(error).__name__, text=next(iter(_words(error).splitlines()), ""))
+
+
+def _words(error: Exception) -> str:
+    """One of Spark's has none once its JVM is gone."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def _malformed(error: typer.exceptions.TyperException) -> AnabranchError:

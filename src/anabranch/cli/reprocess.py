@@ -24,9 +24,16 @@ def reprocess(
 
     Example: anabranch reprocess visits-counter --from 2025-09-04T07:00 --to 2025-09-04T07:10
     """
+    from anabranch.operations.log import new_operation_id
     from anabranch.project.project import with_code
     from anabranch.project.session import new_log_file, open_session
-    from anabranch.reprocess.apply import REPROCESS, apply_reprocess, lake_for_executors, plan_reprocess
+    from anabranch.reprocess.apply import (
+        REPROCESS,
+        apply_reprocess,
+        batch_job_settings,
+        lake_for_executors,
+        plan_reprocess,
+    )
     from anabranch.reprocess.explain import explain_reprocess, explain_sent, question
     from anabranch.reprocess.inspect import check_range
     from anabranch.reprocess.plan import Range, with_topic
@@ -42,12 +49,15 @@ def reprocess(
     with cli.busy("Checking the stream and the lake"):
         wanted, lake_version = check_range(project, pipeline, asked)
     log_file, shared = new_log_file(project, "reprocess"), lake_for_executors(project, pipeline)
-    session = open_session(project, cli, log_file, changes=on_master(master), shared=shared, debug=cli.debug)
-    plan = plan_reprocess(project, pipeline, asked, wanted, lake_version, session, cli)
-    show(explain_reprocess(plan), REPROCESS.as_json(plan), as_json)
-    if dry_run or not plan.changes:
-        return
-    confirm(yes, question(plan))
-    with cli.counting("Sending results") as count:
-        sent = apply_reprocess(project, plan, count)
-    cli.say_all(explain_sent(plan, sent))
+    changes = {**batch_job_settings(project), **on_master(master)}
+    session = open_session(project, cli, log_file, changes=changes, shared=shared, debug=cli.debug)
+    operation = new_operation_id("reprocess")
+    with project.operations.prepared(operation):
+        plan = plan_reprocess(project, pipeline, asked, wanted, lake_version, operation, session, cli)
+        show(explain_reprocess(plan), REPROCESS.as_json(plan), as_json)
+        if dry_run or not plan.results:
+            return
+        confirm(yes, question(plan))
+        with cli.counting("Sending results") as count:
+            sent = apply_reprocess(project, plan, count)
+        cli.say_all(explain_sent(plan, sent))

@@ -128,15 +128,17 @@ def files_within(path: Path, first_hour: int, last_hour: int, version: int | Non
     return LakeFiles(table.version(), len(wanted), by_hour, rows[None])
 
 
-def records_within(path: Path, topic: str, start: datetime, end: datetime, version: int | None = None) -> RecordCounts:
-    """The usable records of [start, end)."""
+def records_within(
+    path: Path, topic: str, ranges: Iterable[tuple[datetime, datetime]], version: int | None = None
+) -> RecordCounts:
+    """The usable records of these half-open ranges of event time."""
     table = open_lake(path, version)
-    within = f'"event_time" >= {moment(start)} AND "event_time" < {moment(end)}'
+    within = " OR ".join(f'("event_time" >= {moment(start)} AND "event_time" < {moment(end)})' for start, end in ranges)
     found = query(
         table,
         f"""
         SELECT "partition", count(*) AS "rows", max("offset") AS "last" FROM held
-        WHERE {within} AND "problem" IS NULL AND "topic" = {text(topic)} GROUP BY "partition"
+        WHERE ({within}) AND "problem" IS NULL AND "topic" = {text(topic)} GROUP BY "partition"
         """,
     ).to_pylist()
     counts = {row["partition"]: (row["rows"], row["last"]) for row in found}

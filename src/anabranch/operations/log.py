@@ -6,21 +6,21 @@ The plan is written before the first effect; an operation without a receipt has 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 from uuid import uuid4
 
 from anabranch.errors import AnabranchError
 from anabranch.operations import messages
-from anabranch.operations.receipt import Outcome, Receipt
+from anabranch.operations.receipt import Kind, Outcome, Receipt
 from anabranch.storage.files import Format, names_in, parse, read_text
 from anabranch.storage.messages import FORMAT_NEWER
 from anabranch.text.suggest import did_you_mean
 
 P = TypeVar("P")
-Kind = Literal["rewind", "undo", "reprocess"]
 _BEGUN = "%Y%m%dT%H%M%S"
 
 
@@ -129,6 +129,21 @@ class OperationLog:
             return Operation(name, str(plan["kind"]), plan, str(path), RECEIPT.read(self._receipt(name)))
         except AnabranchError as error:
             return Operation(name, "?", {}, str(path), None, problem=error)
+
+    def results_file(self, operation: str) -> Path:
+        """Of a plan that sends results: all of them."""
+        return self.directory / operation / "results.jsonl.gz"
+
+    @contextmanager
+    def prepared(self, operation: str) -> Iterator[Path]:
+        """Where all results of a plan are written to. They are removed again where the plan is not carried out."""
+        try:
+            yield self.results_file(operation)
+        finally:
+            if not self._plan(operation).exists():
+                self.results_file(operation).unlink(missing_ok=True)
+                with suppress(OSError):
+                    (self.directory / operation).rmdir()
 
     def _plan(self, operation: str) -> Path:
         return self.directory / operation / "plan.json"

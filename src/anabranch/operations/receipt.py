@@ -1,4 +1,4 @@
-"""How an operation ended, as a value."""
+"""What kinds of operation there are, and how one ended: values."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Literal
 
 from anabranch.errors import Reason
 
+Kind = Literal["rewind", "undo", "reprocess", "repair"]
 Outcome = Literal["done", "refused", "undone", "rolled back"]
 
 

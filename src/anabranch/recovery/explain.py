@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from anabranch.operations.log import Operation, OperationLog
-from anabranch.reprocess.apply import REPROCESS
+from anabranch.reprocess.apply import FORMATS
 from anabranch.reprocess.explain import explain_reprocess
 from anabranch.reprocess.plan import ReprocessPlan
 from anabranch.rewind.apply import Plan, plan_of
@@ -23,13 +23,13 @@ def explain_plan(operation: Operation) -> Iterable[str]:
 
 
 def _decoded(operation: Operation) -> Plan | ReprocessPlan:
-    return operation.decode(REPROCESS) if operation.kind == "reprocess" else plan_of(operation)
+    return plan_of(operation) if (sends := FORMATS.get(operation.kind)) is None else operation.decode(sends)
 
 
 def explain_receipt(operation: Operation) -> Iterator[str]:
     receipt = operation.receipt
     if receipt is None:
-        or_back = "" if operation.kind == "reprocess" else f", anabranch undo {operation.id} rolls it back"
+        or_back = "" if operation.kind in FORMATS else f", anabranch undo {operation.id} rolls it back"
         yield f"Not finished: anabranch resume {operation.id} finishes it{or_back}."
         return
     by = f" by {receipt.by}" if receipt.by else ""

@@ -2,48 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
 
-from anabranch.checkpoint.layout import OffsetRange
 from anabranch.delta.lake import files_within
-from anabranch.errors import Refused
-from anabranch.kafka.records import GroupProducer, latest_by_key, read_records
-from anabranch.operations.log import new_operation_id
+from anabranch.errors import AnabranchError, counted
+from anabranch.kafka.records import GroupProducer
 from anabranch.pipeline.definition import Pipeline
 from anabranch.pipeline.sinks import Results
 from anabranch.pipeline.windows import windows_of
 from anabranch.project.kafka import admin_of, cluster_of
 from anabranch.project.project import Project
-from anabranch.project.session import Busy, Count
+from anabranch.project.session import Busy
 from anabranch.reprocess.inspect import lake_behind, later_results, stream_state, take_snapshot
+from anabranch.reprocess.messages import RESULTS_DAMAGED
 from anabranch.reprocess.plan import (
+    Change,
+    Compared,
     Range,
-    RangeChunk,
     ReprocessPlan,
-    changes_between,
     check_closed,
     check_not_stale,
     count_windows,
     hours_of,
-    split_range,
     times_of,
-    unexpected_between,
     with_topic,
 )
+from anabranch.reprocess.results_file import read_results, write_results
+from anabranch.reprocess.staleness import InputSnapshot
+from anabranch.reprocess.tally import Tally
 from anabranch.spark.executors import SharedPath
 from anabranch.spark.session import Session
+from anabranch.spark.watch import tasks_told
 from anabranch.storage.files import Format
 from anabranch.streaming.result_headers import operation_headers
+from anabranch.text.format import iso_utc
 
-# Format 1 did not look for results of windows without records.
-REPROCESS = Format("reprocess", 2, ReprocessPlan, {1: lambda fields: {"unexpected": [], **fields}})
+
+def _from_1(fields: dict[str, Any]) -> dict[str, Any]:
+    """It did not look for results of windows without records."""
+    return _from_2({"unexpected": [], **fields})
+
+
+def _from_2(fields: dict[str, Any]) -> dict[str, Any]:
+    """All of its results are in the plan itself."""
+    changes = fields["changes"]
+    counts = {
+        "results": len(changes),
+        "changed": sum(change["before"] != change["after"] for change in changes),
+        "unexpected_results": len(fields["unexpected"]),
+    }
+    return {**fields, **counts, "ranges": [fields["range"]], "audit": None}
+
+
+REPROCESS = Format("reprocess", 3, ReprocessPlan, {1: _from_1, 2: _from_2})
+REPAIR = Format("repair", 1, ReprocessPlan)
+# The kinds of operations that send results.
+FORMATS = {one.kind: one for one in (REPROCESS, REPAIR)}
 # Results between two acknowledgements, and so between two steps of progress.
 _GROUP = 500
-# Rows between two steps of progress: some seconds of work, beside which the 0.3 s of a further Spark job are little.
-_CHUNK_ROWS = 500_000
-# Records without a time are read with each chunk: they may add a quarter to it, not more.
-_CHUNKS_OF_UNTIMED = 4
+# For a batch job over many rows. So many partitions, of which Spark puts small ones together: one of them is all that the
+# driver holds at a time.
+BATCH_JOB = {"spark.sql.shuffle.partitions": "64", "spark.sql.adaptive.enabled": "true"}
+
+
+def batch_job_settings(project: Project) -> dict[str, str]:
+    """Those that the project does not set itself."""
+    return {name: value for name, value in BATCH_JOB.items() if name not in project.settings.spark}
 
 
 def lake_for_executors(project: Project, pipeline: Pipeline) -> list[SharedPath]:
@@ -56,61 +82,69 @@ def plan_reprocess(
     asked: Range,
     wanted: Range,
     lake_version: int,
+    operation: str,
     session: Session,
     ui: Busy,
 ) -> ReprocessPlan:
+    """Its results are in the operation's file from here on."""
     assert isinstance(pipeline.sink, Results)
-    admin, path, windows = admin_of(project), lake_behind(project, pipeline), windows_of(pipeline)
-    with ui.busy("Finding the files of the lake"):
+    path, windows = lake_behind(project, pipeline), windows_of(pipeline)
+    tally = Tally()
+    with ui.busy("Looking at the lake and the results") as phase:
+        phase("finding the files of the lake")
         lake = files_within(path, *hours_of(times_of(wanted, windows)), lake_version)
-    rows_at_most = max(_CHUNK_ROWS, _CHUNKS_OF_UNTIMED * lake.rows_without_time)
-    chunks = list(split_range(wanted, windows, lake.rows_by_hour, rows_at_most))
+        phase("counting the records of the lake")
+        inputs = take_snapshot(project, pipeline, [wanted], admin_of(project), lake.version)
+    what = f"Recomputing {counted(count_windows(wanted, windows), 'window')} from {lake.rows:,} rows of the lake"
     try:
-        with ui.counting("Recomputing windows from the lake") as count, session.jvm.blamed():
-            results = _recompute(project, pipeline, chunks, (path, lake.version), session, count)
+        with ui.busy(what) as phase, session.jvm.blamed(), tasks_told(session.spark, phase):
+            rows = compare_results(session, project, pipeline, [wanted], inputs, lake.version)
+            write_results(project.operations.results_file(operation), filter(None, map(tally.take, rows)))
     finally:
         with ui.busy("Ending Spark"):
             session.end()
-    with ui.busy(f"Comparing with what {pipeline.sink.name} holds") as phase:
-        phase("counting the records of the lake")
-        inputs = take_snapshot(project, pipeline, wanted, admin, lake.version)
-        phase("reading the results of the topic")
-        within = {partition: OffsetRange(*held) for partition, held in inputs.results.items()}
-        records = latest_by_key(read_records(admin, pipeline.sink.name, within=within))
-    latest = {key: record.value_text for key, record in records.items()}
     return ReprocessPlan(
-        operation=new_operation_id("reprocess"),
+        operation=operation,
         pipeline=pipeline.name,
         topic=pipeline.sink.name,
         asked=asked,
         range=wanted,
+        ranges=(wanted,),
         windows=count_windows(wanted, windows),
         lake=str(path),
         lake_version=lake.version,
         files=lake.files,
         rows=lake.rows,
-        changes=changes_between(results, latest),
-        unexpected=unexpected_between(results, latest, wanted),
+        results=tally.results,
+        changed=tally.changed,
+        changes=tally.changes,
+        unexpected_results=tally.unexpected_results,
+        unexpected=tally.unexpected,
         inputs=inputs,
+        audit=None,
     )
 
 
-def _recompute(
-    project: Project, pipeline: Pipeline, chunks: list[RangeChunk], lake: tuple[Path, int], session: Session, count: Count
-) -> list[tuple[str, str]]:
-    from anabranch.reprocess.recompute import recompute
+def compare_results(
+    session: Session, project: Project, pipeline: Pipeline, wanted: Sequence[Range], inputs: InputSnapshot, version: int
+) -> Iterator[Compared]:
+    """What the topic holds for each key of these windows, beside what the lake gives for it."""
+    from anabranch.reprocess.recompute import (
+        LakeRead,
+        TopicRead,
+        compared,
+        emitted_results,
+        recomputed,
+        rows_of,
+        usable_records,
+    )
 
-    zone, (path, version) = project.settings.timezone, lake
-    windows_in_all = sum(count_windows(chunk.range, windows_of(pipeline)) for chunk in chunks)
-    rows_in_all = sum(chunk.rows for chunk in chunks)
-    results: list[tuple[str, str]] = []
-    windows, rows = 0, 0
-    count(0, windows_in_all, f", 0 of {rows_in_all:,} rows")
-    for chunk in chunks:
-        results += recompute(session.spark, pipeline, chunk.range, lake=str(path), version=version, zone=zone)
-        windows, rows = windows + count_windows(chunk.range, windows_of(pipeline)), rows + chunk.rows
-        count(windows, windows_in_all, f", {rows:,} of {rows_in_all:,} rows")
-    return results
+    assert isinstance(pipeline.sink, Results)
+    lake = LakeRead(str(lake_behind(project, pipeline)), version, project.settings.timezone)
+    topic = TopicRead(pipeline.sink.name, inputs.results, cluster_of(project).for_java)
+    records = usable_records(session.spark, pipeline, wanted, lake)
+    emitted = emitted_results(session.spark, topic, wanted)
+    return rows_of(compared(emitted, recomputed(records, pipeline, wanted)))
 
 
 def apply_reprocess(project: Project, plan: ReprocessPlan, progress: Callable[[int, int], None]) -> int:
@@ -121,31 +155,56 @@ def apply_reprocess(project: Project, plan: ReprocessPlan, progress: Callable[[i
     pipeline = with_topic(project.find([plan.pipeline])[0], plan.topic)
     # Windows that are open will close: one that was interrupted can be resumed then.
     check_closed(pipeline, plan.range, stream_state(project, pipeline))
-    project.operations.record_plan(plan.operation, REPROCESS, plan)
+    project.operations.record_plan(plan.operation, FORMATS[plan.kind], plan)
     try:
         _check_not_stale(project, pipeline, plan)
-    except Refused:
+        _check_whole(project, plan)
+    except AnabranchError:
         # What has changed does not change back: there will be nothing to resume.
         project.operations.record_receipt(plan.operation, "refused")
         raise
     sent = _send(project, plan, progress)
-    project.operations.record_receipt(plan.operation, "done", planned=len(plan.changes), acknowledged=sent)
+    project.operations.record_receipt(plan.operation, "done", planned=plan.results, acknowledged=sent)
     return sent
 
 
 def _check_not_stale(project: Project, pipeline: Pipeline, plan: ReprocessPlan) -> None:
     admin = admin_of(project)
-    now = take_snapshot(project, pipeline, plan.range, admin)
-    check_not_stale(plan, now, list(later_results(admin, plan.topic, plan.inputs, now)))
+    now = take_snapshot(project, pipeline, plan.ranges, admin)
+    later = {result.key: result for result in later_results(admin, plan, now)}
+    keys = {change.key for change in planned_results(project, plan) if change.key in later} if later else set()
+    check_not_stale(
+        plan, now, [result for result in later_results(admin, plan, now) if result.key in keys] if keys else [], keys
+    )
+
+
+def planned_results(project: Project, plan: ReprocessPlan) -> Iterator[Change]:
+    """A plan of an earlier format holds all of them itself."""
+    file = project.operations.results_file(plan.operation)
+    yield from read_results(file) if file.exists() or plan.results > len(plan.changes) else plan.changes
+
+
+def _check_whole(project: Project, plan: ReprocessPlan) -> None:
+    found = sum(1 for _ in planned_results(project, plan))
+    if found != plan.results:
+        raise RESULTS_DAMAGED(
+            path=str(project.operations.results_file(plan.operation)),
+            found=found,
+            planned=plan.results,
+            operation=plan.operation,
+            command=plan.kind,
+            pipeline=plan.pipeline,
+            start=iso_utc(plan.asked.start_ms),
+            end=iso_utc(plan.asked.end_ms),
+        )
 
 
 def _send(project: Project, plan: ReprocessPlan, progress: Callable[[int, int], None]) -> int:
     producer = GroupProducer(cluster_of(project).for_python, plan.topic)
-    headers = operation_headers(plan.pipeline, "reprocess", plan.operation)
-    sent = 0
-    for first in range(0, len(plan.changes), _GROUP):
-        group = plan.changes[first : first + _GROUP]
+    headers = operation_headers(plan.pipeline, plan.kind, plan.operation)
+    results, sent = planned_results(project, plan), 0
+    while group := list(islice(results, _GROUP)):
         producer.send([(change.key.encode(), change.after.encode()) for change in group], headers=headers)
         sent += len(group)
-        progress(sent, len(plan.changes))
+        progress(sent, plan.results)
     return sent

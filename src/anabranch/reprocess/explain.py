@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from anabranch.errors import counted
 from anabranch.reprocess.plan import Change, ReprocessPlan
+from anabranch.reprocess.tally import MOST_NAMED
 
 # Results shown, those that change first.
 _MOST_SHOWN = 20
@@ -14,35 +15,38 @@ _MOST_SHOWN = 20
 
 def explain_reprocess(plan: ReprocessPlan) -> Iterator[str]:
     windows = counted(plan.windows, "window")
-    yield f"Reprocess {plan.pipeline}: {plan.range.describe()}, {windows}   {plan.operation}"
+    yield f"{plan.kind.capitalize()} {plan.pipeline}: {plan.range.describe()}, {windows}   {plan.operation}"
     if plan.range != plan.asked:
         yield f"  widened to whole windows; asked for was {plan.asked.describe()}"
     yield f"  from the lake {plan.lake}, version {plan.lake_version}: {plan.files} files, {plan.rows:,} rows"
-    changed = sum(change.before != change.after for change in plan.changes)
-    sent = f"{_results(plan)}, {changed} of them changed" if plan.changes else "nothing, the lake has no usable record of them"
+    sent = (
+        f"{_results(plan)}, {plan.changed:,} of them changed"
+        if plan.results
+        else "nothing, the lake has no usable record of them"
+    )
     yield f"  to topic {plan.topic}: {sent}"
     changed_first = sorted(plan.changes, key=lambda change: change.before == change.after)
     for change in sorted(changed_first[:_MOST_SHOWN], key=lambda change: change.key):
         yield f"    {_short(change)}"
-    if len(plan.changes) > _MOST_SHOWN:
-        yield f"    and {len(plan.changes) - _MOST_SHOWN:,} more: --json shows them all"
+    if plan.results > _MOST_SHOWN:
+        yield f"    and {plan.results - _MOST_SHOWN:,} more: --json shows the first {MOST_NAMED:,}"
     yield from _unexpected(plan)
     yield "  the running query is not touched; readers that keep the latest result of each key see the new ones"
 
 
 def _unexpected(plan: ReprocessPlan) -> Iterator[str]:
-    if plan.unexpected:
-        results = counted(len(plan.unexpected), "result")
+    if plan.unexpected_results:
+        results = counted(plan.unexpected_results, "result")
         yield f"  not expected: {results} of windows that the lake has no usable record of;"
         yield "  the topic keeps them, nothing is sent for them"
     for one in plan.unexpected[:_MOST_SHOWN]:
         yield f"    {_key(one.key)}  {_count(one.value)} in the topic, no record in the lake"
-    if len(plan.unexpected) > _MOST_SHOWN:
-        yield f"    and {len(plan.unexpected) - _MOST_SHOWN:,} more: --json shows them all"
+    if plan.unexpected_results > _MOST_SHOWN:
+        yield f"    and {plan.unexpected_results - _MOST_SHOWN:,} more: --json shows the first {MOST_NAMED:,}"
 
 
 def explain_sent(plan: ReprocessPlan, sent: int) -> Iterator[str]:
-    yield f"{sent} of {_results(plan)} acknowledged by {plan.topic}. anabranch operations {plan.operation}"
+    yield f"{sent:,} of {_results(plan)} acknowledged by {plan.topic}. anabranch operations {plan.operation}"
 
 
 def question(plan: ReprocessPlan) -> str:
@@ -50,7 +54,7 @@ def question(plan: ReprocessPlan) -> str:
 
 
 def _results(plan: ReprocessPlan) -> str:
-    return counted(len(plan.changes), "result")
+    return counted(plan.results, "result")
 
 
 def _short(change: Change) -> str:

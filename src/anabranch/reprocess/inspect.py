@@ -23,7 +23,7 @@ from anabranch.project.lake import lake_path, path_of
 from anabranch.project.project import Project
 from anabranch.reprocess import messages
 from anabranch.reprocess.completeness import Gap, LakeProof, Loss, check_complete, gaps_of, inside, outside, still_to_prove
-from anabranch.reprocess.plan import Range, StreamState, check_closed, times_of, whole_windows
+from anabranch.reprocess.plan import Range, ReprocessPlan, StreamState, check_closed, is_of, times_of, whole_windows
 from anabranch.reprocess.staleness import InputSnapshot, LaterResult
 from anabranch.storage.files import Format
 from anabranch.streaming.result_headers import OPERATION, ORIGIN
@@ -138,13 +138,13 @@ def stream_state(project: Project, pipeline: Pipeline) -> StreamState:
 
 
 def take_snapshot(
-    project: Project, pipeline: Pipeline, wanted: Range, admin: KafkaAdmin, lake_version: int | None = None
+    project: Project, pipeline: Pipeline, wanted: Sequence[Range], admin: KafkaAdmin, lake_version: int | None = None
 ) -> InputSnapshot:
     """As it is now; the lake as it was at `lake_version`, if that is given."""
     assert isinstance(pipeline.sink, Results)
-    results, times = pipeline.sink.name, times_of(wanted, windows_of(pipeline))
-    start, end = (datetime.fromtimestamp(moment_ms / 1000, UTC) for moment_ms in (times.start_ms, times.end_ms))
-    lake_id, records = records_within(lake_behind(project, pipeline), pipeline.topic.name, start, end, lake_version)
+    results, times = pipeline.sink.name, [times_of(one, windows_of(pipeline)) for one in wanted]
+    moments = [(_moment(one.start_ms), _moment(one.end_ms)) for one in times]
+    lake_id, records = records_within(lake_behind(project, pipeline), pipeline.topic.name, moments, lake_version)
     return InputSnapshot(
         source_topic_id=admin.topic_id(pipeline.topic.name),
         result_topic_id=admin.topic_id(results),
@@ -155,12 +155,16 @@ def take_snapshot(
     )
 
 
-def later_results(admin: KafkaAdmin, topic: str, planned: InputSnapshot, now: InputSnapshot) -> Iterator[LaterResult]:
-    """What has come to the topic since the plan read it: only that is read."""
+def _moment(moment_ms: int) -> datetime:
+    return datetime.fromtimestamp(moment_ms / 1000, UTC)
+
+
+def later_results(admin: KafkaAdmin, plan: ReprocessPlan, now: InputSnapshot) -> Iterator[LaterResult]:
+    """What has come to the topic since the plan read it, for its windows: only that is read."""
     since = {
-        partition: OffsetRange(max(earliest, planned.results.get(partition, (0, 0))[1]), end)
+        partition: OffsetRange(max(earliest, plan.inputs.results.get(partition, (0, 0))[1]), end)
         for partition, (earliest, end) in now.results.items()
     }
-    for record in read_records(admin, topic, within=since):
-        if record.key is not None:
+    for record in read_records(admin, plan.topic, within=since):
+        if record.key is not None and is_of(record.key_text, plan.ranges):
             yield LaterResult(record.key_text, record.header(ORIGIN) or "elsewhere", record.header(OPERATION))

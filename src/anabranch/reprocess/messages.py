@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.errors import note, refusal
+from anabranch.errors import failure, note, refusal
 
 NO_WINDOWS = refusal(
     "no-windows", "{pipeline} has no windows that could be recomputed", "anabranch lake   shows the lake that holds its records"
@@ -63,7 +63,12 @@ NOT_RECOMPUTABLE = note(
 INPUTS_STALE = refusal(
     "inputs-stale",
     "plan {operation} is stale, nothing was sent. Since it was made: {why}",
-    "anabranch reprocess {pipeline} --from {start} --to {end}   makes a new plan",
+    "anabranch {command} {pipeline} --from {start} --to {end}   makes a new plan",
+)
+RESULTS_DAMAGED = failure(
+    "results-damaged",
+    "{path} holds {found:,} of the {planned:,} results that {operation} sends: it is damaged, nothing was sent",
+    "anabranch {command} {pipeline} --from {start} --to {end}   makes a new plan",
 )
 
 # What makes a plan stale.

@@ -6,11 +6,12 @@ Ranges are half-open and made of whole windows: a result of a part of a window w
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from anabranch.delta.hours import hour_of, start_of_hour_ms
+from anabranch.delta.hours import hour_of
+from anabranch.operations.receipt import Kind
 from anabranch.pipeline.definition import Pipeline
 from anabranch.pipeline.sinks import Results
 from anabranch.pipeline.windows import Windows, windows_of
@@ -41,6 +42,22 @@ class StreamState:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """One key: what the topic holds for it, and what it should hold. None: nothing."""
+
+    key: str
+    # When its window begins.
+    start_ms: int
+    emitted: str | None
+    should_be: str | None
+    # What the stream's own records of it give, without those that it dropped. None also: it was not asked for.
+    counted: str | None = None
+    # Where the one held is from.
+    origin: str | None = None
+    operation: str | None = None
+
+
+@dataclass(frozen=True)
 class Change:
     """One result: what the topic holds for its key now, and what it should hold."""
 
@@ -59,27 +76,34 @@ class Unexpected:
 
 @dataclass(frozen=True)
 class ReprocessPlan:
+    """Of a reprocess, or of a repair."""
+
     operation: str
     pipeline: str
     topic: str
     asked: Range
     range: Range
+    # Within it: the windows whose results are sent.
+    ranges: tuple[Range, ...]
     windows: int
     lake: str
     lake_version: int
     files: int
     rows: int
+    # How many results are sent; how many of them change what the topic holds.
+    results: int
+    changed: int
+    # Of those the first by key, changed ones first: no more are shown. All are in the file beside the plan.
     changes: tuple[Change, ...]
+    unexpected_results: int
     unexpected: tuple[Unexpected, ...]
     inputs: InputSnapshot
+    # Of a repair: the audit whose findings it corrects.
+    audit: str | None
 
-
-@dataclass(frozen=True)
-class RangeChunk:
-    """A part of a range, of whole windows, and the rows that the lake has in its hours."""
-
-    range: Range
-    rows: int
+    @property
+    def kind(self) -> Kind:
+        return "reprocess" if self.audit is None else "repair"
 
 
 def with_topic(pipeline: Pipeline, name: str | None) -> Pipeline:
@@ -132,51 +156,25 @@ def hours_of(times: Range) -> tuple[int, int]:
     return hour_of(times.start_ms), hour_of(times.end_ms - 1)
 
 
-def split_range(wanted: Range, windows: Windows, rows_by_hour: Mapping[int, int], rows_at_most: int) -> Iterator[RangeChunk]:
-    """The range in chunks of about so many rows: after each of them there is progress to show."""
-    start_ms, rows = wanted.start_ms, 0
-    for hour, count in sorted(rows_by_hour.items()):
-        cut_ms = start_of_hour_ms(hour) // windows.slide_ms * windows.slide_ms
-        # The records of the last windows that slide lie behind the range.
-        if rows + count > rows_at_most and start_ms < cut_ms < wanted.end_ms:
-            yield RangeChunk(Range(start_ms, cut_ms), rows)
-            start_ms, rows = cut_ms, 0
-        rows += count
-    yield RangeChunk(Range(start_ms, wanted.end_ms), rows)
-
-
-def check_not_stale(plan: ReprocessPlan, now: InputSnapshot, later: Sequence[LaterResult]) -> None:
-    """Refuses a plan whose inputs have changed: its results would be wrong, or would hide newer ones."""
-    keys = {change.key for change in plan.changes}
+def check_not_stale(plan: ReprocessPlan, now: InputSnapshot, later: Sequence[LaterResult], keys: Collection[str]) -> None:
+    """Refuses a plan whose inputs have changed: its results would be wrong, or would hide newer ones. `keys`: its own."""
     if why := list(stale_inputs(plan.inputs, now, later, keys=keys, operation=plan.operation)):
         start, end = iso_utc(plan.asked.start_ms), iso_utc(plan.asked.end_ms)
-        raise messages.INPUTS_STALE(operation=plan.operation, why=why, pipeline=plan.pipeline, start=start, end=end)
+        again = {"command": plan.kind, "pipeline": plan.pipeline, "start": start, "end": end}
+        raise messages.INPUTS_STALE(operation=plan.operation, why=why, **again)
 
 
 def count_windows(wanted: Range, windows: Windows) -> int:
     return (wanted.end_ms - wanted.start_ms) // windows.slide_ms
 
 
-def changes_between(results: Sequence[tuple[str, str]], latest: Mapping[str, str]) -> tuple[Change, ...]:
-    """Every recomputed result beside the latest one of its key, by key."""
-    return tuple(Change(key, latest.get(key), value) for key, value in sorted(results))
-
-
-def unexpected_between(results: Sequence[tuple[str, str]], latest: Mapping[str, str], wanted: Range) -> tuple[Unexpected, ...]:
-    """The latest results of windows in the range that came out of no record, by key."""
-    recomputed = {key for key, _ in results}
-    return tuple(
-        Unexpected(key, value)
-        for key, value in sorted(latest.items())
-        if key not in recomputed and value and (start_ms := _window_start_ms(key)) is not None
-        if wanted.start_ms <= start_ms < wanted.end_ms
-    )
-
-
-def _window_start_ms(key: str) -> int | None:
-    """Of a result's key (streaming/results.py); None: it is not one of ours."""
+def is_of(key: str, ranges: Iterable[Range]) -> bool:
+    """Whether a result is of a window that begins in one of these ranges, by its key (streaming/results.py)."""
     try:
         start = datetime.fromisoformat(json.loads(key)["window_start"])
     except (ValueError, KeyError, TypeError):
-        return None
-    return round(start.timestamp() * 1000) if start.tzinfo else None
+        return False
+    if start.tzinfo is None:
+        return False
+    start_ms = round(start.timestamp() * 1000)
+    return any(one.start_ms <= start_ms < one.end_ms for one in ranges)

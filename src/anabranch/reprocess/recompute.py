@@ -1,44 +1,123 @@
-"""Windows again, from the lake: the same decoder and the same transformation as the stream's, on a batch read."""
+"""Windows again, from the lake: the same decoder and the same transformation as the stream's, on a batch read.
+
+Beside them what the topic holds for the same keys. Spark does it from end to end: a row of these frames is one result, and
+nothing is collected here.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from anabranch.delta.hours import HOUR_SQL
 from anabranch.pipeline.definition import Pipeline
 from anabranch.pipeline.schema import quoted
 from anabranch.pipeline.windows import windows_of
-from anabranch.reprocess.plan import Range, hours_of, times_of
+from anabranch.reprocess.plan import Compared, Range, hours_of, times_of
 from anabranch.streaming.decoder.decode import decode
+from anabranch.streaming.result_headers import OPERATION, ORIGIN
 from anabranch.streaming.results import as_records
 from anabranch.streaming.sql import literal
 from anabranch.streaming.transforms import transformed, without_problems
 
 
-def recompute(
-    spark: SparkSession, pipeline: Pipeline, wanted: Range, *, lake: str, version: int, zone: str
-) -> list[tuple[str, str]]:
-    """Key and value of each result in the range, by today's rules, at one version of the lake."""
-    topic, windows = pipeline.topic, windows_of(pipeline)
-    times = times_of(wanted, windows)
-    stored = _records(spark, topic.name, times, lake, version)
-    decoded = decode(stored, topic, zone=zone, future_tolerance_s=pipeline.future_tolerance_s, skip=pipeline.skip)
-    inside = without_problems(decoded).where(_within(quoted(topic.event_time), times))
-    results = transformed([inside], pipeline)
-    if windows.slide_ms != windows.length_ms:
-        # Their records are also in windows before and behind the range, which lack others.
-        results = results.where(_within("window.start", wanted))
-    return [(row["key"], row["value"]) for row in as_records(results, pipeline.grouping).collect()]
+@dataclass(frozen=True)
+class LakeRead:
+    path: str
+    version: int
+    # In which times without a zone are.
+    zone: str
 
 
-def _within(time: str, wanted: Range) -> str:
-    return f"{time} >= timestamp_millis({wanted.start_ms}) AND {time} < timestamp_millis({wanted.end_ms})"
+@dataclass(frozen=True)
+class TopicRead:
+    """The results on a topic between two offsets of each partition."""
+
+    topic: str
+    offsets: Mapping[int, tuple[int, int]]
+    # Properties of Java's client. Not in a repr: they may hold passwords.
+    kafka: Mapping[str, str] = field(repr=False)
 
 
-def _records(spark: SparkSession, topic: str, times: Range, lake: str, version: int) -> DataFrame:
-    """Only the partitions of these hours, and the one of records that had no usable time under the rules of their day."""
-    first, last = hours_of(times)
-    table = spark.read.format("delta").option("versionAsOf", version).load(lake)
-    return table.where(f"topic = {literal(topic)} AND ({HOUR_SQL} BETWEEN {first} AND {last} OR year IS NULL)").selectExpr(
+def recomputed(records: DataFrame, pipeline: Pipeline, wanted: Sequence[Range]) -> DataFrame:
+    """Key and value of each result of windows that begin in these ranges, from records of all their windows."""
+    results = transformed([records], pipeline)
+    # With windows that slide, or several ranges, their records are also in windows that lack others.
+    return as_records(results.where(_within("window.start", wanted)), pipeline.grouping)
+
+
+def usable_records(spark: SparkSession, pipeline: Pipeline, wanted: Sequence[Range], lake: LakeRead) -> DataFrame:
+    """All that belong to windows of these ranges, by today's rules, at one version of the lake."""
+    topic, times = pipeline.topic, [times_of(one, windows_of(pipeline)) for one in wanted]
+    stored = lake_rows(spark, topic.name, times, lake).selectExpr(
         "value", "topic", "partition", "offset", "record_time AS timestamp"
     )
+    decoded = decode(stored, topic, zone=lake.zone, future_tolerance_s=pipeline.future_tolerance_s, skip=pipeline.skip)
+    return without_problems(decoded).where(_within(quoted(topic.event_time), times))
+
+
+def lake_rows(spark: SparkSession, topic: str, times: Sequence[Range], lake: LakeRead) -> DataFrame:
+    """Only the partitions of these hours, and the one of records that had no usable time under the rules of their day."""
+    table = spark.read.format("delta").option("versionAsOf", lake.version).load(lake.path)
+    hours = " OR ".join(f"{HOUR_SQL} BETWEEN {first} AND {last}" for first, last in map(hours_of, times))
+    return table.where(f"topic = {literal(topic)} AND ({hours} OR year IS NULL)")
+
+
+def emitted_results(spark: SparkSession, read: TopicRead, wanted: Sequence[Range]) -> DataFrame:
+    """The latest result of each key of these windows, and where it is from. A key without a value has none."""
+    begins, ends = (
+        json.dumps({read.topic: {str(partition): held[side] for partition, held in read.offsets.items()}}) for side in (0, 1)
+    )
+    options = {f"kafka.{name}": value for name, value in read.kafka.items()}
+    options |= {"assign": json.dumps({read.topic: list(read.offsets)}), "startingOffsets": begins, "endingOffsets": ends}
+    options |= {"includeHeaders": "true", "kafka.isolation.level": "read_committed", "kafka.max.poll.records": "5000"}
+    records = spark.read.format("kafka").options(**options).load()
+    of_results = records.selectExpr(
+        "cast(key AS STRING) AS key",
+        "offset",
+        f"struct(cast(value AS STRING) AS value, {_header(ORIGIN)} AS origin, {_header(OPERATION)} AS operation) AS held",
+    )
+    latest = of_results.where(_within_ms(_START_MS, wanted)).groupBy("key").agg(F.expr("max_by(held, offset) AS held"))
+    return latest.selectExpr("key", "held.*").where("value <> ''")
+
+
+def compared(emitted: DataFrame, should_be: DataFrame, counted: DataFrame | None = None) -> DataFrame:
+    """One row for each key, as `Compared` names its columns. One shuffle for all of them."""
+    frames = {"emitted": emitted, "should_be": should_be} | ({} if counted is None else {"counted": counted})
+    united: DataFrame | None = None
+    for own, frame in frames.items():
+        values = [f"{'value' if name == own else _NO_TEXT} AS {name}" for name in _VALUES]
+        about = [f"{name if own == 'emitted' else _NO_TEXT} AS {name}" for name in _ABOUT]
+        tagged = frame.selectExpr("key", *values, *about)
+        united = tagged if united is None else united.unionAll(tagged)
+    assert united is not None
+    by_key = united.groupBy("key").agg(*(F.expr(f"max({name}) AS {name}") for name in (*_VALUES, *_ABOUT)))
+    return by_key.selectExpr("key", f"{_START_MS} AS start_ms", *_VALUES, *_ABOUT)
+
+
+def rows_of(results: DataFrame) -> Iterator[Compared]:
+    """One partition after the other: the driver never holds more."""
+    yield from (Compared(**row.asDict()) for row in results.toLocalIterator())
+
+
+_VALUES, _ABOUT = ("emitted", "should_be", "counted"), ("origin", "operation")
+_NO_TEXT = "cast(NULL AS STRING)"
+# Of a result's key (streaming/results.py). Null: it is not one of ours.
+_START_MS = "unix_millis(try_cast(get_json_object(key, '$.window_start') AS TIMESTAMP))"
+
+
+def _header(name: str) -> str:
+    return f"cast(get(filter(headers, one -> one.key = {literal(name)}), 0).value AS STRING)"
+
+
+def _within(time: str, wanted: Iterable[Range]) -> str:
+    moments = (f"{time} >= timestamp_millis({one.start_ms}) AND {time} < timestamp_millis({one.end_ms})" for one in wanted)
+    return f"({' OR '.join(moments)})"
+
+
+def _within_ms(time_ms: str, wanted: Iterable[Range]) -> str:
+    return f"({' OR '.join(f'{time_ms} >= {one.start_ms} AND {time_ms} < {one.end_ms}' for one in wanted)})"

@@ -143,5 +143,5 @@ def _notes(project: Project, facts: StartFacts, checkpoint: Checkpoint, batch: i
     entry = checkpoint.offset_entry(batch)
     if pipeline.takes_problems and project.is_own_sink(pipeline) and entry is not None:
         for operation in project.operations.all():
-            if operation.kind == "reprocess" and operation.begun_ms >= entry.timestamp_ms:
+            if operation.kind in ("reprocess", "repair") and operation.begun_ms >= entry.timestamp_ms:
                 yield messages.READ_BY_REPROCESS(operation=operation.id)

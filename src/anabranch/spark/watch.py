@@ -1,0 +1,33 @@
+"""How far Spark has come with a job, told while the job's caller waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_EVERY_S = 0.5
+
+
+@contextmanager
+def tasks_told(spark: SparkSession, tell: Callable[[str], None]) -> Iterator[None]:
+    """While the block runs, tells how many tasks of the stages under way are done."""
+    tracker, ended = spark.sparkContext.statusTracker(), Event()
+
+    def watch() -> None:
+        while not ended.wait(_EVERY_S):
+            stages = [stage for id in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(id)) is not None]
+            if total := sum(stage.numTasks for stage in stages):
+                tell(f"{sum(stage.numCompletedTasks for stage in stages)} of {total} tasks")
+
+    watcher = Thread(target=watch, name="anabranch-tasks", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
