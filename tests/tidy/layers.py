@@ -30,7 +30,7 @@ PURE = (
     *("errors", "text/*", "*/messages"),
     *(
         f"checkpoint/{name}"
-        for name in ("layout", "sources", "state", "checkpoint", "baseline", "restartable", "findings", "report")
+        for name in ("layout", "sources", "state", "checkpoint", "logged", "baseline", "restartable", "findings", "report")
     ),
     *(
         "pipeline/definition",
