@@ -23,6 +23,7 @@ from anabranch.checkpoint.history import (
     entry_before,
     entry_below,
     newest_entry,
+    newest_first,
     take_back,
 )
 from anabranch.errors import AnabranchError
@@ -49,7 +50,7 @@ def test_every_line_carries_the_totals_so_far(location: CheckpointLocation) -> N
         append_batch(location, ran(batch))
     assert totals(location) == (2, 30, 3)
     first, *lines = location.history.read_text(encoding="utf-8").splitlines()
-    assert json.loads(first) == {"format": 2, "kind": "batch-history"}
+    assert json.loads(first) == {"format": 3, "kind": "batch-history"}
     assert [json.loads(line)["total_records"] for line in lines] == [10, 20, 30]
 
 
@@ -103,7 +104,7 @@ def test_a_torn_line_is_skipped_and_the_next_one_is_whole(location: CheckpointLo
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ('{"format": 3, "kind": "batch-history"}\n', "format-newer"),
+        ('{"format": 4, "kind": "batch-history"}\n', "format-newer"),
         ('{"format": 1, "kind": "other"}\n', "format-newer"),
         ("garbage\n", "file-damaged"),
         (
@@ -165,7 +166,27 @@ def test_a_history_of_format_1_is_continued_and_says_from_where_late_records_are
     assert entry is not None
     assert (entry.total_records, entry.total_late, entry.late_from, entry.uncounted) == (60, 2, 5, 0)
     head, first, _ = location.history.read_text(encoding="utf-8").splitlines()
-    assert (json.loads(head), json.loads(first)) == ({"format": 2, "kind": "batch-history"}, old)
+    assert (json.loads(head), json.loads(first)) == ({"format": 3, "kind": "batch-history"}, old)
+
+
+def test_a_history_of_format_2_is_continued_and_where_its_batches_read_is_not_known(location: CheckpointLocation) -> None:
+    """As the version before wrote it, with a rewind: its lines stay as they are."""
+    append_batch(location, ran(0))
+    append_batch(location, ran(1))
+    append_rewind(location, "r1", 1)
+    head, *lines = map(json.loads, location.history.read_text(encoding="utf-8").splitlines())
+    new = ("ranges", "planned_at", "committed_at", "phases_ms", "state_rows", "code")
+    old = [{**one, "ran": one["ran"] and {name: one["ran"][name] for name in one["ran"] if name not in new}} for one in lines]
+    text = "".join(f"{json.dumps(one)}\n" for one in ({**head, "format": 2}, *old))
+    location.history.write_text(text, encoding="utf-8")
+    assert [entry.ran for entry in newest_first(location)] == [None, ran(1), ran(0)]
+    record = replace(ran(1), ranges={"visits": {0: (10, 20), 11: (5, 5)}}, phases_ms={"addBatch": 7}, state_rows=3, code="0a1b")
+    append_batch(location, record)
+    assert [entry.ran for entry in newest_first(location)] == [record, None, ran(1), ran(0)]
+    assert totals(location) == (1, 20, 2)
+    found = list(map(json.loads, location.history.read_text(encoding="utf-8").splitlines()))
+    assert found[:-1] == [{"format": 3, "kind": "batch-history"}, *old]
+    assert found[-1]["ran"]["ranges"] == {"visits": {"0": [10, 20], "11": [5, 5]}}
 
 
 class _Plain:

@@ -65,8 +65,10 @@ def test_batches_whose_events_were_lost_are_in_it_with_what_the_logs_tell(locati
     assert figures(newest(location)) == (3, 30, 1, 2)
     found = {entry.batch: entry.ran for entry in newest_first(location)}
     assert list(found) == [3, 2, 1, 0]
+    at = iso_utc(BEGIN_MS + 3 * TRIGGER_MS)
+    ranges = {"visits": {0: (20, 30)}}
     assert found[3] == BatchRecord(
-        3, iso_utc(BEGIN_MS + 3 * TRIGGER_MS), A_BATCH, None, None, True, None, None, "1970-01-01T00:00:03Z", None
+        3, at, A_BATCH, None, None, True, None, None, "1970-01-01T00:00:03Z", None, ranges=ranges, planned_at=at
     )
     # A batch that has read nothing has no problems.
     assert found[2] is not None

@@ -85,7 +85,16 @@ _REPROCESS = ReprocessPlan(
     audit=None,
 )
 _EVENT = NewestEvent("2025-09-05T07:00:00Z", "visits", 0, 24)
-_BATCH = BatchRecord(7, "2025-09-04T07:00:00.000Z", 100, 3, 8, True, 51.5, 1940, "2025-09-04T06:50:00.000Z", _EVENT)
+_OLD_BATCH = BatchRecord(7, "2025-09-04T07:00:00.000Z", 100, 3, 8, True, 51.5, 1940, "2025-09-04T06:50:00.000Z", _EVENT)
+_BATCH = replace(
+    _OLD_BATCH,
+    ranges={"visits": {0: (0, 100), 1: (40, 40)}},
+    planned_at="2025-09-04T07:00:00.012Z",
+    committed_at="2025-09-04T07:00:01.940Z",
+    phases_ms={"addBatch": 1700, "triggerExecution": 1940},
+    state_rows=31,
+    code="0a1b",
+)
 _JUMP = WatermarkJump(7, "2025-09-04T06:50:00.000Z", "2025-09-05T06:50:00Z", _EVENT)
 _BASELINE = Baseline(
     query_id="2d01",
@@ -156,11 +165,12 @@ EARLIER: list[tuple[Format[Any], int, Any]] = [
         1,
         replace(_BASELINE, query_id=None, cluster_id=None, sink=None, table_id=None, zone=None, future_tolerance=None, skip=()),
     ),
+    (HISTORY, 2, HistoryEntry(7, 800, 12, 9, 1, 3, True, _JUMP, _OLD_BATCH, None, None)),
     (
         HISTORY,
         1,
         HistoryEntry(
-            7, 800, 12, 0, 0, 8, True, None, replace(_BATCH, late=None, duration_ms=None, newest_event=None), None, None
+            7, 800, 12, 0, 0, 8, True, None, replace(_OLD_BATCH, late=None, duration_ms=None, newest_event=None), None, None
         ),
     ),
 ]

@@ -36,7 +36,8 @@ def progress(observed: dict[str, Any] | None) -> dict[str, Any]:
         "timestamp": "2025-09-04T07:00:00.000Z",
         "batchDuration": 300,
         "processedRowsPerSecond": 66.66,
-        "stateOperators": [{"numRowsDroppedByWatermark": 1}],
+        "stateOperators": [{"numRowsDroppedByWatermark": 1, "numRowsTotal": 7}],
+        "durationMs": {"addBatch": 200, "triggerExecution": 300},
         "observedMetrics": {} if observed is None else {"decoded": observed},
     }
 
@@ -57,6 +58,9 @@ def test_records_are_late_by_the_watermark_of_the_batch_before() -> None:
     )
     assert (found.records, found.problems, found.late, found.is_exact) == (20, 2, 5, True)
     assert (found.rows_per_s, found.duration_ms, found.watermark) == (66.7, 300, "2025-09-04T07:20:00Z")
+    assert (found.ranges, found.planned_at) == ({"visits": {0: (10, 30)}}, "2025-09-04T07:00:00Z")
+    assert (found.committed_at, found.state_rows) == ("2025-09-04T07:00:00.300Z", 7)
+    assert found.phases_ms == {"addBatch": 200, "triggerExecution": 300}
     assert found.newest_event == NewestEvent("2025-09-04T07:11:40Z", "visits", 0, 24)
 
 
@@ -83,6 +87,19 @@ def test_a_batch_that_counted_nothing_is_not_known_unless_it_has_read_nothing() 
 def test_a_batch_that_a_table_has_skipped_is_not_taken_for_an_empty_one() -> None:
     skipped = batch_record(progress({"records": 0, "problems": 0}), VISITS_LAKE, logs(watermarks_ms=(0, 0)))
     assert (skipped.records, skipped.problems) == (20, None)
+
+
+def test_a_state_that_is_not_measured_is_not_taken_for_an_empty_one() -> None:
+    drawn = logs(watermarks_ms=(1, 1))
+    for operators, rows in (([], 0), (None, None), ([{"numRowsDroppedByWatermark": 0, "numRowsTotal": 0}], None)):
+        told = {**progress(observed()), "stateOperators": operators}
+        assert batch_record(told, VISITS_LAKE, drawn).state_rows == rows
+
+
+def test_a_batch_whose_logs_are_gone_has_no_ranges_and_no_time() -> None:
+    found = batch_record(progress(observed()), VISITS_LAKE, checkpoint_of({}))
+    assert (found.ranges, found.planned_at, found.watermark) == (None, None, None)
+    assert (found.records, found.committed_at) == (20, "2025-09-04T07:00:00.300Z")
 
 
 def test_a_pipeline_without_a_watermark_has_no_late_records_and_no_jumps() -> None:

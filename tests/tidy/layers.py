@@ -30,7 +30,18 @@ PURE = (
     *("errors", "text/*", "*/messages"),
     *(
         f"checkpoint/{name}"
-        for name in ("layout", "sources", "state", "checkpoint", "baseline", "restartable", "findings", "report", "timeline")
+        for name in (
+            "layout",
+            "sources",
+            "state",
+            "checkpoint",
+            "logged",
+            "baseline",
+            "restartable",
+            "findings",
+            "report",
+            "timeline",
+        )
     ),
     *(
         "pipeline/definition",

@@ -31,7 +31,11 @@ _PLACES = {
     "lease": ((f"{_CHECKPOINT}.lease",), "Which process runs the pipeline or operates on its checkpoint."),
     "rewind": ((_PLAN, _JOURNAL), "The plan of a rewind; as a journal, of the one under way."),
     "undo": ((_PLAN, _JOURNAL), "The plan of an undo; as a journal, of the one under way."),
-    "reprocess": ((_PLAN,), "The plan of a reprocess."),
+    "reprocess": (
+        (_PLAN,),
+        "The plan of a reprocess. All its results are in `results.jsonl.gz` beside it, one line for each: key, what the topic held, what it should hold.",
+    ),
+    "repair": ((_PLAN,), "The plan of a repair, which has the fields of a reprocess."),
     "lake-proof": (
         (".anabranch/lake-proof-PIPELINE.json",),
         "For which offsets the lake that PIPELINE fills was proven complete: a reprocess proves only what came since."

@@ -15,6 +15,14 @@ MEANINGS: dict[str, dict[str, str]] = {
         "duration_ms": "How long it took.",
         "watermark": "The watermark that it ran with.",
         "newest_event": "The greatest event time that it read, and the record that has it.",
+        "ranges": "Topic -> partition -> the first offset that it read, and the one behind the last, of every partition."
+        " Both are the same where it read nothing. null: the checkpoint's logs do not tell, or an earlier version ran it.",
+        "planned_at": "When Spark planned it; it stays when the batch runs again. null: not known.",
+        "committed_at": "When it was committed. null: not known.",
+        "phases_ms": "How long each of its phases took, as Spark names and measures them. null: not known.",
+        "state_rows": "Rows of state behind it, of all operators together; 0: it has none. null: not known.",
+        "code": "A fingerprint of what its results follow from besides its records: code, topics, windows, tolerance, skipped"
+        " records, time zone. null: not known.",
     },
     "BatchView": {
         "id": "The id of the batch.",
@@ -229,9 +237,14 @@ MEANINGS: dict[str, dict[str, str]] = {
         "lake_version": "The version that was read.",
         "files": "Files that were read.",
         "rows": "Rows in these files.",
-        "changes": "Every result, also those that do not change.",
-        "unexpected": "Results that the topic holds for windows of which the lake has no usable record.",
+        "ranges": "Within the range: the windows whose results are sent.",
+        "results": "How many results are sent.",
+        "changed": "How many of them change what the topic holds.",
+        "changes": "The first 1,000 results, those that change first. All are in `results.jsonl.gz`.",
+        "unexpected_results": "How many results the topic holds for windows of which the lake has no usable record.",
+        "unexpected": "The first 1,000 of them.",
         "inputs": "What the plan was made from.",
+        "audit": "Of a repair: the audit whose findings it corrects.",
     },
     "RewindPlan": {
         "change": "The files that move, and what happens at the sink.",

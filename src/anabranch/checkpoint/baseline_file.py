@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import anabranch
@@ -11,8 +12,8 @@ from anabranch.storage.files import CheckpointLocation, Format
 
 # The code on every record's way to a result, beside the transformation itself.
 _SHARED_CODE = (
-    *("streaming/decoder/*.py", "streaming/transforms.py", "streaming/results.py"),
-    *("pipeline/lake.py", "pipeline/builtin/session_*.py"),
+    *("streaming/decoder/*.py", "streaming/decoder/*.scala", "streaming/transforms.py", "streaming/results.py"),
+    *("pipeline/lake.py", "pipeline/builtin/visits.py", "pipeline/builtin/session_*.py"),
 )
 
 BASELINE = Format("baseline", 3, Baseline, {1: from_format_1, 2: from_format_2})
@@ -29,8 +30,12 @@ def write_baseline(location: CheckpointLocation, baseline: Baseline) -> None:
 
 def code_fingerprint(own: bytes) -> str:
     """Which code computes a pipeline's results: a short hash of its own and of ours, to be compared over upgrades."""
-    root = Path(anabranch.__file__).parent
     digest = hashlib.sha256(own)
-    for file in (file for pattern in _SHARED_CODE for file in sorted(root.glob(pattern))):
+    for file in shared_code():
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def shared_code() -> Iterator[Path]:
+    root = Path(anabranch.__file__).parent
+    return (file for pattern in _SHARED_CODE for file in sorted(root.glob(pattern)))

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from anabranch.checkpoint.checkpoint import Checkpoint
+from anabranch.checkpoint.logged import Ranges
 from anabranch.storage.files import CheckpointLocation, Format, append_line, check_head, parse
 
 _BLOCK_BYTES = 64 << 10
@@ -62,6 +62,17 @@ class BatchRecord:
     watermark: str | None
     # None also: it has read no usable record.
     newest_event: NewestEvent | None
+    # Topic -> partition -> [first, end) of what it read, by the checkpoint's logs; also of partitions in which it read nothing.
+    ranges: Ranges | None = None
+    # By the checkpoint's log; a batch that ran again keeps it.
+    planned_at: str | None = None
+    committed_at: str | None = None
+    # Phase -> its duration, as Spark names and measures them.
+    phases_ms: Mapping[str, int] | None = None
+    # Rows that all its operators held behind it; 0: it has no state.
+    state_rows: int | None = None
+    # What its results follow from besides its records (`streaming/preflight.py`, `run_fingerprint`).
+    code: str | None = None
 
     @property
     def is_counted(self) -> bool:
@@ -100,11 +111,21 @@ def _from_1(fields: dict[str, Any]) -> dict[str, Any]:
     return {**unknown, **fields, "ran": None if ran is None else record_from_1(ran)}
 
 
+def _from_2(fields: dict[str, Any]) -> dict[str, Any]:
+    ran = fields.get("ran")
+    return fields if ran is None else {**fields, "ran": _record_from_2(ran)}
+
+
 def record_from_1(fields: dict[str, Any]) -> dict[str, Any]:
-    return {"late": None, "is_exact": True, "duration_ms": None, "newest_event": None, **fields}
+    return _record_from_2({"late": None, "is_exact": True, "duration_ms": None, "newest_event": None, **fields})
 
 
-HISTORY = Format("batch-history", 2, HistoryEntry, {1: _from_1})
+def _record_from_2(fields: dict[str, Any]) -> dict[str, Any]:
+    """Where a batch read, when it was planned and committed, and by which code, was not kept."""
+    return {**dict.fromkeys(("ranges", "planned_at", "committed_at", "phases_ms", "state_rows", "code")), **fields}
+
+
+HISTORY = Format("batch-history", 3, HistoryEntry, {1: _from_1, 2: _from_2})
 EMPTY = HistoryEntry(
     batch=-1, total_records=0, total_problems=0, total_late=0, uncounted=0, late_from=0, is_exact=True, jump=None
 )
@@ -136,7 +157,8 @@ def append_entries(location: CheckpointLocation, entries: Sequence[HistoryEntry]
     if not entries:
         return
     _ensure_head(location.history)
-    append_line(location.history, "\n".join(json.dumps(HISTORY.as_json(entry)) for entry in entries), is_durable=is_durable)
+    lines = "\n".join(json.dumps(HISTORY.as_json(entry), separators=(",", ":")) for entry in entries)
+    append_line(location.history, lines, is_durable=is_durable)
 
 
 def entry_after(before: HistoryEntry, record: BatchRecord, jump: WatermarkJump | None = None) -> HistoryEntry:
@@ -152,18 +174,6 @@ def entry_after(before: HistoryEntry, record: BatchRecord, jump: WatermarkJump |
         is_exact=before.is_exact and record.is_exact,
         jump=jump or before.jump,
         ran=record,
-    )
-
-
-def records_between(checkpoint: Checkpoint, batch: int) -> int | None:
-    """How many offsets of Kafka a batch has read, by its entries in the log; None: they do not tell."""
-    if checkpoint.offset_entry(batch) is None or (batch > 0 and checkpoint.offset_entry(batch - 1) is None):
-        return None
-    starts = checkpoint.start_of(batch)
-    return sum(
-        end - starts.get(topic, {}).get(partition, 0)
-        for topic, ends in checkpoint.end_of(batch).items()
-        for partition, end in ends.items()
     )
 
 
@@ -217,16 +227,16 @@ def entry_before(newest_first: Iterator[HistoryEntry], operation: str) -> Histor
 
 
 def _ensure_head(path: Path) -> None:
-    """A file of format 1 becomes one of format 2, whose lines may be of both: only the number in its head changes.
+    """A file of an earlier format becomes one of this, whose lines may be of each: only the number in its head changes.
 
     A head that a crash cut off is written again: nothing can be behind it.
     """
     head = json.dumps(HISTORY.head).encode()
-    earlier = json.dumps({**HISTORY.head, "format": 1}).encode()
+    earlier = tuple(json.dumps({**HISTORY.head, "format": number}).encode() for number in HISTORY.earlier)
     try:
         with path.open("rb+") as file:
             found = file.read(len(head) + 1)
-            if found[: len(earlier)] == earlier or (len(found) <= len(head) and head.startswith(found)):
+            if found.startswith(earlier) or (len(found) <= len(head) and head.startswith(found)):
                 file.seek(0)
                 file.write(head if len(found) > len(head) else head + b"\n")
     except FileNotFoundError:
@@ -250,8 +260,15 @@ def _lines_newest_first(path: Path) -> Iterator[HistoryEntry | None]:
         check_head(parse(head.decode("utf-8", errors="replace"), str(path)), HISTORY, str(path))
         for line in _lines_backward(file, len(head)):
             found = _whole(line)
-            number = HISTORY.number if found and "total_late" in found else 1
-            yield None if found is None else HISTORY.from_json({**HISTORY.head, "format": number, **found}, str(path))
+            yield None if found is None else HISTORY.from_json({**HISTORY.head, "format": _number(found), **found}, str(path))
+
+
+def _number(line: dict[str, object]) -> int:
+    """The format of a line: the head tells only of the newest."""
+    if "total_late" not in line:
+        return 1
+    ran = line.get("ran")
+    return 2 if isinstance(ran, dict) and "ranges" not in ran else HISTORY.number
 
 
 def _whole(line: bytes) -> dict[str, object] | None:

@@ -37,9 +37,12 @@ def read_logs(storage: Storage) -> Checkpoint:
 
 
 def read_batch(storage: Storage, batch: int) -> Checkpoint:
-    """What the logs hold of one batch and of the one before it: nothing is listed, so the cost does not grow with its age."""
+    """What the logs hold of one batch and of the one before it: no log is listed, so the cost does not grow with its age."""
     offsets = {str(one): -1 for one in (batch - 1, batch) if one >= 0}
-    listing: Sizes = {"": {}, "offsets": offsets, "commits": {str(batch): -1}, "sources": {}, "sources/0": {"0": -1}}
+    listing: Sizes = {"": {}, "offsets": offsets, "commits": {str(batch): -1}, "sources": {}}
+    # Only the first batch begins where its sources did.
+    for source in storage.names("sources") if batch == 0 else ():
+        listing[f"sources/{source}"] = {"0": -1}
     return assemble_checkpoint(storage.path, listing, StoredContents(storage), storage.locations)
 
 

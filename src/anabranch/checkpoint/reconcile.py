@@ -17,10 +17,10 @@ from anabranch.checkpoint.history import (
     entry_below,
     newest_entry,
     newest_first,
-    records_between,
 )
+from anabranch.checkpoint.logged import logged
 from anabranch.storage.files import CheckpointLocation
-from anabranch.text.format import instant, iso_utc, parse_instant
+from anabranch.text.format import iso_utc, parse_instant
 
 # So many batches are read from the logs at most: a second of a start. Those before them are counted as not known.
 _MOST_BATCHES = 2000
@@ -67,18 +67,20 @@ def _record(checkpoint: Checkpoint, batch: int) -> BatchRecord | None:
     planned = checkpoint.offset_entry(batch)
     if planned is None or batch not in checkpoint.commits:
         return None
-    records = records_between(checkpoint, batch)
+    told = logged(checkpoint, batch)
     # A batch without records has no problems either.
-    unknown = 0 if records == 0 else None
+    unknown = 0 if told.records == 0 else None
     return BatchRecord(
         batch=batch,
         at=iso_utc(planned.timestamp_ms),
-        records=records,
+        records=told.records,
         problems=unknown,
         late=unknown if planned.watermark_ms > 0 else None,
         is_exact=True,
         rows_per_s=None,
         duration_ms=None,
-        watermark=instant(planned.watermark_ms),
+        watermark=told.watermark,
         newest_event=None,
+        ranges=told.ranges,
+        planned_at=told.planned_at,
     )

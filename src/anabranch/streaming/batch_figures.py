@@ -5,23 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from anabranch.checkpoint.checkpoint import Checkpoint
-from anabranch.checkpoint.history import BatchRecord, NewestEvent, WatermarkJump, records_between
+from anabranch.checkpoint.figures import moment_s
+from anabranch.checkpoint.history import BatchRecord, NewestEvent, WatermarkJump
+from anabranch.checkpoint.logged import logged
 from anabranch.pipeline.definition import Pipeline
 from anabranch.pipeline.sinks import Table
 from anabranch.pipeline.windows import windows_of
 from anabranch.streaming.lateness import NAMED_JUMP_MS, count_late, moved_ms
 from anabranch.streaming.transforms import counted_as, counts_windows
-from anabranch.text.format import instant, iso_utc
+from anabranch.text.format import iso_utc
 
 
-def batch_record(progress: dict[str, Any], pipeline: Pipeline, logs: Checkpoint, *, was_retried: bool = False) -> BatchRecord:
+def batch_record(
+    progress: dict[str, Any], pipeline: Pipeline, logs: Checkpoint, *, was_retried: bool = False, code: str | None = None
+) -> BatchRecord:
     """Where nothing was counted although the batch has read records, its figures are not known.
 
-    `was_retried`: a stage ran twice. In a topic with holes that may show in no figure.
+    `was_retried`: a stage ran twice. In a topic with holes that may show in no figure. `code`: that its results are of.
     """
     batch: int = progress["batchId"]
-    planned = logs.offset_entry(batch)
-    spanned = records_between(logs, batch)
+    told = logged(logs, batch)
+    spanned = told.records
     counted = _counted(progress.get("observedMetrics", {}), len(pipeline.topics))
     # A table skips a batch that it has seen, after a crash between its commit and Spark's: nothing runs, 0 is counted.
     if counted is None or (counted["records"] == 0 and isinstance(pipeline.sink, Table)):
@@ -39,9 +43,29 @@ def batch_record(progress: dict[str, Any], pipeline: Pipeline, logs: Checkpoint,
         is_exact=is_exact and not is_counted_twice and not was_retried,
         rows_per_s=round(progress.get("processedRowsPerSecond", 0.0), 1),
         duration_ms=progress.get("batchDuration"),
-        watermark=instant(planned.watermark_ms) if planned else None,
+        watermark=told.watermark,
         newest_event=_newest_event(counted.get("newest")),
+        ranges=told.ranges,
+        planned_at=told.planned_at,
+        committed_at=_committed_at(progress),
+        phases_ms=progress.get("durationMs"),
+        state_rows=_state_rows(progress),
+        code=code,
     )
+
+
+def _committed_at(progress: dict[str, Any]) -> str | None:
+    begun_s, duration_ms = moment_s(progress["timestamp"]), progress.get("batchDuration")
+    return None if begun_s is None or duration_ms is None else iso_utc(round(begun_s * 1000) + duration_ms)
+
+
+def _state_rows(progress: dict[str, Any]) -> int | None:
+    operators = progress.get("stateOperators")
+    if operators is None:
+        return None
+    rows: int = sum(operator["numRowsTotal"] for operator in operators)
+    # Operators that did not run, and those whose rows are not tracked, say 0 whatever they hold.
+    return None if operators and rows <= 0 else rows
 
 
 def _counted(observed: dict[str, Any], topics: int) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -175,6 +176,14 @@ def inspect_start(
         called=pipeline.name + ("" if project.is_own_sink(pipeline) else f" --to {quote(str(now.sink))}"),
         set_aside=project.set_aside_command(pipeline, location),
     )
+
+
+def run_fingerprint(pipeline: Pipeline, zone: str) -> str:
+    """What a batch's results follow from besides its records: code, topics, windows, and the settings that judge records."""
+    topics = tuple(replace(topic, place=None, lake=None) for topic in pipeline.topics)
+    windows = (pipeline.window_s, pipeline.slide_s, pipeline.watermark_s)
+    judged = (pipeline.future_tolerance_s, tuple(sorted(pipeline.skip)), zone)
+    return sha256(repr((code_fingerprint(_source_of(pipeline)), topics, windows, judged)).encode()).hexdigest()[:16]
 
 
 def _source_of(pipeline: Pipeline) -> bytes:

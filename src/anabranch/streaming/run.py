@@ -22,7 +22,7 @@ from anabranch.spark.executors import SharedPath
 from anabranch.spark.session import Session
 from anabranch.storage.lease import Lease, take_lease
 from anabranch.streaming import messages
-from anabranch.streaming.preflight import CheckedStart, check_start, note_started
+from anabranch.streaming.preflight import CheckedStart, check_start, note_started, run_fingerprint
 from anabranch.streaming.run_progress import RunProgress
 from anabranch.streaming.sinks import policy_of
 from anabranch.streaming.sinks.base import QueryRun, Start
@@ -120,7 +120,9 @@ def _runner(
             starts=start.starting_offsets,
             until_caught_up=request.until_caught_up,
         )
-        runs.append(PipelineRun(query, location, lease.release, lease.renew, start.called, request.allows_watermark_jump))
+        code = run_fingerprint(pipeline, query.zone)
+        allows_jump = request.allows_watermark_jump
+        runs.append(PipelineRun(query, location, lease.release, lease.renew, start.called, allows_jump, code))
     return Runner(session.spark, runs, admin, ui, str(log_file))
 
 

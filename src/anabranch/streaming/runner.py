@@ -15,20 +15,18 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from anabranch.checkpoint.figures import jump_of
-from anabranch.checkpoint.history import BatchRecord, append_batch, entry_below, newest_first
-from anabranch.checkpoint.reader import read_batch, read_logs
-from anabranch.checkpoint.reconcile import reconcile
+from anabranch.checkpoint.history import BatchRecord, entry_below, newest_first
 from anabranch.errors import AnabranchError, Reason
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.pipeline.sinks import Out
 from anabranch.streaming import messages
-from anabranch.streaming.batch_figures import batch_record, watermark_jump
 from anabranch.streaming.batch_gate import BatchGate
 from anabranch.streaming.blame import failure_of, is_of_query
 from anabranch.streaming.cluster_watch import ClusterWatch
 from anabranch.streaming.failures import TRANSIENT, Cause, cause_of, is_transient
 from anabranch.streaming.query import end_after_batch, has_ended, start_query
-from anabranch.streaming.query_events import Ended, Event, EventListener, Progressed, StopAll, recent_progress
+from anabranch.streaming.query_events import Ended, Event, EventListener, Progressed, StopAll
+from anabranch.streaming.recording import begin_recording, has_run, missed_progress, record_batch
 from anabranch.streaming.run_progress import RunProgress
 from anabranch.streaming.running import PipelineRun, Running
 from anabranch.streaming.stop import is_stop_asked, withdraw_stop
@@ -106,9 +104,7 @@ class Runner:
 
     def _start(self, running: Running) -> None:
         running.retry_at_s = running.inactive_since_s = None
-        checkpoint = read_logs(running.run.location.storage())
-        running.recorded = reconcile(running.run.location, checkpoint)
-        running.read = checkpoint.start_of(checkpoint.next_batch)
+        begin_recording(running)
         try:
             running.query = start_query(self._spark, running.run.query, self._out, running.gate)
         except Exception as error:
@@ -146,21 +142,13 @@ class Runner:
                         self._query_ended(running, error)
 
     def _progressed(self, running: Running, progress: dict[str, Any]) -> None:
-        # A query without data reports its last batch again, with nothing in it.
-        if "addBatch" not in progress["durationMs"] or progress["batchId"] <= running.recorded:
+        if not has_run(progress) or progress["batchId"] <= running.recorded:
             return
-        if progress["batchId"] > running.recorded + 1:
-            self._catch_up(running, below=progress["batchId"])
+        self._catch_up(running, below=progress["batchId"])
         self._record(running, progress)
 
     def _record(self, running: Running, progress: dict[str, Any]) -> None:
-        location, pipeline = running.run.location, running.run.query.pipeline
-        logs = read_batch(location.storage(), progress["batchId"])
-        record = batch_record(progress, pipeline, logs, was_retried=self._cluster.was_retried(pipeline.name))
-        jump = watermark_jump(record, pipeline, logs)
-        append_batch(location, record, jump)
-        running.recorded, running.failures = record.batch, 0
-        running.read = logs.end_of(record.batch) or running.read
+        record, jump = record_batch(running, progress, was_retried=self._cluster.was_retried(running.name))
         self._show_batch(running, record)
         if jump is not None:
             about = jump_of(jump)
@@ -168,16 +156,7 @@ class Runner:
             self._output.tell(messages.JUMPED(pipeline=running.name, jump=about.describe()))
 
     def _catch_up(self, running: Running, below: int) -> None:
-        """Batches whose events were dropped, or are late: Spark keeps the last hundred, the logs know of all."""
-        if running.query is None or running.recorded >= below - 1:
-            return
-        kept = recent_progress(running.query)
-        missed = [one for one in kept if running.recorded < one["batchId"] < below and "addBatch" in one["durationMs"]]
-        first = missed[0]["batchId"] if missed else below
-        if running.recorded < first - 1:
-            location = running.run.location
-            running.recorded = reconcile(location, read_logs(location.storage()), first)
-        for progress in missed:
+        for progress in missed_progress(running, below):
             self._record(running, progress)
 
     def _show_batch(self, running: Running, record: BatchRecord) -> None:

@@ -32,6 +32,8 @@ class PipelineRun:
     called: str
     # The first batch may run under a watermark that has moved further than the pipeline allows.
     allows_jump: bool = False
+    # What its results follow from besides its records (preflight.py); None: not known.
+    code: str | None = None
 
 
 @dataclass
@@ -45,6 +47,8 @@ class Running:
     query: StreamingQuery | None = None
     # The newest batch in the history.
     recorded: int = -1
+    # The batch that was planned before its query started, and not committed.
+    was_planned: int | None = None
     # Topic -> partition.
     retained: RetainedOffsets = field(default_factory=dict)
     read: KafkaOffsets = field(default_factory=dict)
