@@ -37,7 +37,7 @@ def reconcile(location: CheckpointLocation, checkpoint: Checkpoint, below: int |
     last = committed if below is None else min(committed, below - 1)
     entries: list[HistoryEntry] = []
     for batch in range(max(known.batch + 1, last - _MOST_BATCHES + 1), last + 1):
-        if (record := _record(checkpoint, batch)) is not None:
+        if (record := record_of_logs(checkpoint, batch)) is not None:
             entries.append(entry_after(entries[-1] if entries else known, record))
     newest = newest_entry(location)
     if not entries and newest is not None and newest.batch > committed:
@@ -62,7 +62,7 @@ def _is_of(entry: HistoryEntry, checkpoint: Checkpoint) -> bool:
     return ended_ms + _SLACK_MS >= planned.timestamp_ms
 
 
-def _record(checkpoint: Checkpoint, batch: int) -> BatchRecord | None:
+def record_of_logs(checkpoint: Checkpoint, batch: int) -> BatchRecord | None:
     """What the logs tell of a batch; None: they no longer have it."""
     planned = checkpoint.offset_entry(batch)
     if planned is None or batch not in checkpoint.commits:

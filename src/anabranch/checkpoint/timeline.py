@@ -85,6 +85,12 @@ class Timeline:
         index = batch - 1 - self.first
         return self.watermarks_ms[index] if index >= 0 else self.floor_ms or 0
 
+    def newest_within(self, held: Mapping[int, int]) -> int | None:
+        """The newest batch that has read no further than this. `held`: partition -> the offset behind the last."""
+        indexes = (bisect_right(ends, held.get(partition, 0)) for partition, ends in self.ends.items())
+        count = min(indexes, default=len(self.watermarks_ms))
+        return None if count == 0 else self.first + count - 1
+
     def cut(self, last: int) -> Timeline:
         """As it stood when this was its newest batch."""
         count = last - self.first + 1

@@ -39,14 +39,14 @@ def check_range(project: Project, pipeline: Pipeline, asked: Range) -> tuple[Ran
     Refuses what may not be recomputed now. Starts no Spark.
     """
     wanted = whole_windows(asked, windows_of(pipeline))
-    for one in (pipeline, _filling(project, pipeline)):
+    for one in (pipeline, filling_of(project, pipeline)):
         check_not_fenced(project.checkpoint(one).storage(), f"{pipeline.name} cannot be recomputed")
     state = stream_state(project, pipeline)
     check_closed(pipeline, wanted, state)
-    return wanted, _check_lake(project, pipeline)
+    return wanted, check_lake(project, pipeline, read_by(project, pipeline, pipeline.topic.name))
 
 
-def _filling(project: Project, pipeline: Pipeline) -> Pipeline:
+def filling_of(project: Project, pipeline: Pipeline) -> Pipeline:
     """What fills the lake that the windows are recomputed from."""
     lake = project.lake_for(pipeline)
     if lake is None:
@@ -55,16 +55,18 @@ def _filling(project: Project, pipeline: Pipeline) -> Pipeline:
 
 
 def lake_behind(project: Project, pipeline: Pipeline) -> Path:
-    return lake_path(_filling(project, pipeline))
+    return lake_path(filling_of(project, pipeline))
 
 
-def _check_lake(project: Project, pipeline: Pipeline) -> int:
-    """Every offset that the stream has read, from its own first one, is in the lake. The version for which that holds."""
-    filling, topic = _filling(project, pipeline), pipeline.topic.name
+def check_lake(project: Project, pipeline: Pipeline, read: Mapping[int, tuple[int, int]]) -> int:
+    """Every offset that the stream has read, from its own first one, is in the lake. The version for which that holds.
+
+    `read`: partition -> from where to where.
+    """
+    filling, topic = filling_of(project, pipeline), pipeline.topic.name
     lake, proof_file = lake_path(filling), project.home / _proof_name(filling)
     table = open_lake(lake)
     table_id, version = str(table.metadata().id), table.version()
-    read = _read_by(read_logs(project.checkpoint(pipeline).storage()), topic)
     wanted = still_to_prove(read, _proven(proof_file, lake, table_id, topic, version))
     held = held_offsets(lake, topic, wanted, version)
     gaps = [
@@ -77,7 +79,7 @@ def _check_lake(project: Project, pipeline: Pipeline) -> int:
         unknown = list(outside(gaps, _own_ranges_without_loss(project, filling, topic, version)))
         losses = list(_losses(admin_of(project), topic, unknown))
         # Rows that were deleted from its end will not come again: its query has read them.
-        read_by_lake = _read_by(read_logs(project.checkpoint(filling).storage()), topic)
+        read_by_lake = read_by(project, filling, topic)
         ends = [(partition, end) for partition, (_, end) in read_by_lake.items()]
         ends += [(partition, one.end) for partition, one in held.items()]
         check_complete(pipeline.name, filling.name, losses, dict(sorted(ends)))
@@ -93,8 +95,13 @@ def _proven(file: Path, lake: Path, table_id: str, topic: str, version: int) -> 
     return {} if may_have_lost_rows(lake, proof.version, version) else proof.complete
 
 
+def read_by(project: Project, pipeline: Pipeline, topic: str) -> dict[int, tuple[int, int]]:
+    """What a pipeline's query has read."""
+    return _read_by(read_logs(project.checkpoint(pipeline).storage()), topic)
+
+
 def _read_by(logs: Checkpoint, topic: str) -> dict[int, tuple[int, int]]:
-    """What a query has read. A partition that came later is read from its first record."""
+    """A partition that came later is read from its first record."""
     begins = logs.start_of(0).get(topic, {})
     ends = logs.end_of(logs.commits.newest).get(topic, {})
     return {partition: (begins.get(partition, 0), end) for partition, end in sorted(ends.items())}

@@ -1,0 +1,1 @@
+"""Which results of a pipeline are wrong, and why."""

@@ -1,0 +1,70 @@
+"""A stream and its lake at one moment: the batches that stand, and the version of the lake that has every record they have read.
+
+Changes nothing, starts no Spark. What is computed from pins does not depend on what comes while it is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from anabranch.audit import messages
+from anabranch.checkpoint.ran import Enough, Ran, read_ran
+from anabranch.checkpoint.reader import read_logs
+from anabranch.delta.lake import open_lake
+from anabranch.operations.fence import check_not_fenced
+from anabranch.pipeline.definition import Pipeline
+from anabranch.project.lake import lake_path
+from anabranch.project.project import Project
+from anabranch.reprocess.inspect import check_lake, filling_of, read_by
+
+
+@dataclass(frozen=True)
+class Pinned:
+    # Up to the newest batch whose records are all in the lake.
+    ran: Ran
+    # Partition -> the first offset that the stream was to read, where that is not 0.
+    begins: Mapping[int, int]
+    lake: str
+    lake_id: str
+    lake_version: int
+    # How many batches the lake is behind the stream.
+    behind: int
+
+
+def pin(project: Project, pipeline: Pipeline, is_enough: Enough = lambda _: False) -> Pinned:
+    """Refuses where the lake lacks records, or where an operation on a checkpoint is not finished."""
+    filling, topic = filling_of(project, pipeline), pipeline.topic.name
+    for one in (pipeline, filling):
+        check_not_fenced(project.checkpoint(one).storage(), f"{pipeline.name} cannot be audited")
+    ran = read_ran(project.checkpoint(pipeline), topic, is_enough)
+    if ran is None:
+        raise messages.NEVER_RAN(pipeline=pipeline.name)
+    newest = ran.timeline.last
+    # Before its version is opened: what its query has committed is in the table.
+    held = {partition: end for partition, (_, end) in read_by(project, filling, topic).items()}
+    batch = ran.timeline.newest_within(held)
+    if batch is not None:
+        ran = replace(ran, timeline=ran.timeline.cut(batch))
+    starts = read_logs(project.checkpoint(pipeline).storage()).start_of(0).get(topic, {})
+    begins = {partition: starts.get(partition, 0) for partition in ran.timeline.ends}
+    read = {partition: (begins[partition], end) for partition, end in ran.timeline.read.items()}
+    version = check_lake(project, pipeline, read)
+    path = lake_path(filling)
+    return Pinned(
+        ran=ran,
+        begins={partition: first for partition, first in begins.items() if first},
+        lake=str(path),
+        lake_id=str(open_lake(path, version).metadata().id),
+        lake_version=version,
+        behind=newest - ran.timeline.last,
+    )
+
+
+def still_stands(project: Project, pipeline: Pipeline, pinned: Pinned, is_enough: Enough = lambda _: False) -> bool:
+    """Whether the pinned batches are still those of the stream: a rewind takes batches back, and they run again."""
+    now = read_ran(project.checkpoint(pipeline), pipeline.topic.name, is_enough)
+    was = pinned.ran
+    if now is None or now.query_id != was.query_id or now.timeline.last < was.timeline.last:
+        return False
+    return now.timeline.cut(was.timeline.last) == was.timeline

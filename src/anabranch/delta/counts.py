@@ -1,0 +1,152 @@
+"""How many records of a topic the lake holds, by time and partition; and some of them. Without a JVM.
+
+By what was stored of each record when it came: its coordinates, and what the decoder made of its time. An engine of its own, so
+what Spark counts can be held against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+from deltalake import QueryBuilder
+
+from anabranch.delta.lake import open_lake
+from anabranch.delta.table import moment, readable, text
+
+# [first, end) of event times.
+Times = tuple[datetime, datetime]
+_NO_BIN = "arrow_cast(NULL, 'Int64')"
+
+
+@dataclass(frozen=True)
+class BinCount:
+    """The records of one partition in one bin of event time."""
+
+    # Counted from the epoch. None: records without a usable time.
+    bin: int | None
+    partition: int
+    usable: int
+    problems: int
+    # The greatest offset of a usable one. None: there is none.
+    last: int | None
+
+
+@dataclass(frozen=True)
+class StoredRecord:
+    """A usable record, as it was stored."""
+
+    partition: int
+    offset: int
+    event_us: int
+    record_time: datetime
+
+
+@dataclass(frozen=True)
+class Cutoff:
+    """The records of a bin and a partition from one offset on."""
+
+    bin: int
+    partition: int
+    offset: int
+
+
+def count_by_bin(
+    path: str, topic: str, version: int, times: Iterable[Times], bin_us: int, begins: Mapping[int, int]
+) -> list[BinCount]:
+    """Of the records within these times, and of those without a time. `begins`: partition -> the first offset that counts, if not 0."""
+    sql = f"""
+        SELECT CASE WHEN "event_time" IS NULL THEN {_NO_BIN} ELSE {_bin(bin_us)} END AS "bin", "partition",
+               count(*) FILTER (WHERE "problem" IS NULL) AS "usable",
+               count(*) FILTER (WHERE "problem" IS NOT NULL) AS "problems",
+               max("offset") FILTER (WHERE "problem" IS NULL) AS "last"
+        FROM held
+        WHERE "topic" = {text(topic)} AND ("event_time" IS NULL OR {_within(times)}) AND {_from(begins)}
+        GROUP BY 1, 2 ORDER BY 1, 2
+        """
+    return [BinCount(**row) for row in _rows(path, version, sql)]
+
+
+def records_from(path: str, topic: str, version: int, bin_us: int, cutoffs: Sequence[Cutoff]) -> Iterator[StoredRecord]:
+    """The usable records from these offsets on, by partition and offset."""
+    if not cutoffs:
+        return
+    wanted = ", ".join(f"({one.bin}, {one.partition}, {one.offset})" for one in cutoffs)
+    times = (min(one.bin for one in cutoffs) * bin_us, (max(one.bin for one in cutoffs) + 1) * bin_us)
+    sql = f"""
+        SELECT {_COLUMNS} FROM (SELECT *, {_bin(bin_us)} AS "bin" FROM held
+            WHERE "topic" = {text(topic)} AND "problem" IS NULL
+              AND "event_time" >= {_moment_us(times[0])} AND "event_time" < {_moment_us(times[1])})
+        JOIN (VALUES {wanted}) AS cutoffs("cut_bin", "cut_partition", "cut_offset")
+          ON "bin" = "cut_bin" AND "partition" = "cut_partition"
+        WHERE "offset" >= "cut_offset" ORDER BY "partition", "offset"
+        """
+    yield from (_stored(row) for row in _rows(path, version, sql))
+
+
+def records_of(path: str, topic: str, version: int, times: Times) -> Iterator[StoredRecord]:
+    """The usable records within these times, by partition and offset."""
+    sql = f"""
+        SELECT {_COLUMNS} FROM held
+        WHERE "topic" = {text(topic)} AND "problem" IS NULL AND {_within([times])} ORDER BY "partition", "offset"
+        """
+    yield from (_stored(row) for row in _rows(path, version, sql))
+
+
+@dataclass(frozen=True)
+class Newest:
+    """The record of a partition that came last, and its greatest event time."""
+
+    partition: int
+    offset: int
+    record_time: datetime
+    event_us: int | None
+
+
+def newest_of_partitions(path: str, topic: str, version: int) -> list[Newest]:
+    sql = f"""
+        SELECT "partition", max("offset") AS "offset", max("record_time") AS "record_time",
+               max({_EVENT_US}) FILTER (WHERE "problem" IS NULL) AS "event_us"
+        FROM held WHERE "topic" = {text(topic)} GROUP BY "partition" ORDER BY "partition"
+        """
+    return [Newest(**row) for row in _rows(path, version, sql)]
+
+
+# Delta's times are microseconds.
+_EVENT_US = "arrow_cast(\"event_time\", 'Int64')"
+_COLUMNS = f'"partition", "offset", {_EVENT_US} AS "event_us", "record_time"'
+
+
+def _bin(bin_us: int) -> str:
+    """Times before the epoch too: what is left over is never below 0."""
+    left_over = f"(({_EVENT_US} % {bin_us}) + {bin_us}) % {bin_us}"
+    return f"(({_EVENT_US} - {left_over}) / {bin_us})"
+
+
+def _within(times: Iterable[Times]) -> str:
+    parts = (f'("event_time" >= {moment(start)} AND "event_time" < {moment(end)})' for start, end in times)
+    return f"({' OR '.join(parts) or 'FALSE'})"
+
+
+def _moment_us(us: int) -> str:
+    return f"arrow_cast({us}, 'Timestamp(Microsecond, Some(\"UTC\"))')"
+
+
+def _from(begins: Mapping[int, int]) -> str:
+    parts = (f'NOT ("partition" = {int(partition)} AND "offset" < {int(first)})' for partition, first in begins.items())
+    return f"({' AND '.join(parts) or 'TRUE'})"
+
+
+def _stored(row: Mapping[str, object]) -> StoredRecord:
+    return StoredRecord(**row)  # type: ignore[arg-type]
+
+
+def _rows(path: str, version: int, sql: str) -> Iterator[dict[str, object]]:
+    """Group by group as the engine makes them: the driver never holds all."""
+    table = open_lake(Path(path), version)
+    with readable(path):
+        for group in QueryBuilder().register("held", table).execute(sql):
+            yield from pa.record_batch(group).to_pylist()
