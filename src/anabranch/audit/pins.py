@@ -1,4 +1,4 @@
-"""A stream and its lake at one moment: the batches that stand, and the version of the lake that has every record they have read.
+"""A stream and its lake at one moment: the batches that stand, and the version of the lake that has all that they have read.
 
 Changes nothing, starts no Spark. What is computed from pins does not depend on what comes while it is computed.
 """

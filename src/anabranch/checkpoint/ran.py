@@ -1,4 +1,4 @@
-"""Which batches of a query stand, as they ran: from the checkpoint's own logs, and from the history where Spark has purged those."""
+"""Which batches of a query stand, as they ran: by the checkpoint's own logs, and by the history where Spark has purged them."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from deltalake import QueryBuilder
@@ -57,7 +58,10 @@ class Cutoff:
 def count_by_bin(
     path: str, topic: str, version: int, times: Iterable[Times], bin_us: int, begins: Mapping[int, int]
 ) -> list[BinCount]:
-    """Of the records within these times, and of those without a time. `begins`: partition -> the first offset that counts, if not 0."""
+    """Of the records within these times, and of those without a time.
+
+    `begins`: partition -> the first offset that counts, if not 0.
+    """
     sql = f"""
         SELECT CASE WHEN "event_time" IS NULL THEN {_NO_BIN} ELSE {_bin(bin_us)} END AS "bin", "partition",
                count(*) FILTER (WHERE "problem" IS NULL) AS "usable",
@@ -84,7 +88,7 @@ def records_from(path: str, topic: str, version: int, bin_us: int, cutoffs: Sequ
           ON "bin" = "cut_bin" AND "partition" = "cut_partition"
         WHERE "offset" >= "cut_offset" ORDER BY "partition", "offset"
         """
-    yield from (_stored(row) for row in _rows(path, version, sql))
+    yield from (StoredRecord(**row) for row in _rows(path, version, sql))
 
 
 def records_of(path: str, topic: str, version: int, times: Times) -> Iterator[StoredRecord]:
@@ -93,7 +97,7 @@ def records_of(path: str, topic: str, version: int, times: Times) -> Iterator[St
         SELECT {_COLUMNS} FROM held
         WHERE "topic" = {text(topic)} AND "problem" IS NULL AND {_within([times])} ORDER BY "partition", "offset"
         """
-    yield from (_stored(row) for row in _rows(path, version, sql))
+    yield from (StoredRecord(**row) for row in _rows(path, version, sql))
 
 
 @dataclass(frozen=True)
@@ -140,11 +144,7 @@ def _from(begins: Mapping[int, int]) -> str:
     return f"({' AND '.join(parts) or 'TRUE'})"
 
 
-def _stored(row: Mapping[str, object]) -> StoredRecord:
-    return StoredRecord(**row)  # type: ignore[arg-type]
-
-
-def _rows(path: str, version: int, sql: str) -> Iterator[dict[str, object]]:
+def _rows(path: str, version: int, sql: str) -> Iterator[dict[str, Any]]:
     """Group by group as the engine makes them: the driver never holds all."""
     table = open_lake(Path(path), version)
     with readable(path):

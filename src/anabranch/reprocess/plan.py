@@ -52,6 +52,8 @@ class Compared:
     should_be: str | None
     # What the stream's own records of it give, without those that it dropped. None also: it was not asked for.
     counted: str | None = None
+    # What the records give that the operation knew which sent the one held. None also: it was not asked for.
+    known: str | None = None
     # Where the one held is from.
     origin: str | None = None
     operation: str | None = None
