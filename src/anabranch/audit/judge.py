@@ -1,7 +1,7 @@
 """What is wrong with one result. Pure.
 
-Of each key three values are compared: what was emitted, what should be (by all usable records of the lake), and what was counted
-(by those that the stream did not drop). None stands for no result, so a result that late records alone would have made is late.
+Of each key three values are compared: what was emitted, what should be (by all usable records of the lake), and what was
+counted (by those that the stream did not drop). None stands for no result, so one that late records alone would make is late.
 """
 
 from __future__ import annotations
@@ -50,6 +50,6 @@ def _close(one: Any, other: Any, tolerance: float) -> bool:
         return one.keys() == other.keys() and all(_close(value, other[name], tolerance) for name, value in one.items())
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(_close(a, b, tolerance) for a, b in zip(one, other, strict=True))
-    if isinstance(one, float) and isinstance(other, int | float) or isinstance(other, float) and isinstance(one, int | float):
+    if {type(one), type(other)} in ({float}, {int, float}):
         return one == other or math.isclose(one, other, rel_tol=tolerance)
     return type(one) is type(other) and bool(one == other)

@@ -7,7 +7,6 @@ what Spark counts can be held against it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,43 +15,12 @@ import pyarrow as pa
 from deltalake import QueryBuilder
 
 from anabranch.delta.lake import open_lake
+from anabranch.delta.stored import CHECK_MODULUS, BinCount, Cutoff, Newest, StoredRecord
 from anabranch.delta.table import moment, readable, text
 
 # [first, end) of event times.
 Times = tuple[datetime, datetime]
 _NO_BIN = "arrow_cast(NULL, 'Int64')"
-
-
-@dataclass(frozen=True)
-class BinCount:
-    """The records of one partition in one bin of event time."""
-
-    # Counted from the epoch. None: records without a usable time.
-    bin: int | None
-    partition: int
-    usable: int
-    problems: int
-    # The greatest offset of a usable one. None: there is none.
-    last: int | None
-
-
-@dataclass(frozen=True)
-class StoredRecord:
-    """A usable record, as it was stored."""
-
-    partition: int
-    offset: int
-    event_us: int
-    record_time: datetime
-
-
-@dataclass(frozen=True)
-class Cutoff:
-    """The records of a bin and a partition from one offset on."""
-
-    bin: int
-    partition: int
-    offset: int
 
 
 def count_by_bin(
@@ -66,7 +34,8 @@ def count_by_bin(
         SELECT CASE WHEN "event_time" IS NULL THEN {_NO_BIN} ELSE {_bin(bin_us)} END AS "bin", "partition",
                count(*) FILTER (WHERE "problem" IS NULL) AS "usable",
                count(*) FILTER (WHERE "problem" IS NOT NULL) AS "problems",
-               max("offset") FILTER (WHERE "problem" IS NULL) AS "last"
+               max("offset") FILTER (WHERE "problem" IS NULL) AS "last",
+               sum({_EVENT_US} % {CHECK_MODULUS}) FILTER (WHERE "problem" IS NULL) AS "check"
         FROM held
         WHERE "topic" = {text(topic)} AND ("event_time" IS NULL OR {_within(times)}) AND {_from(begins)}
         GROUP BY 1, 2 ORDER BY 1, 2
@@ -98,16 +67,6 @@ def records_of(path: str, topic: str, version: int, times: Times) -> Iterator[St
         WHERE "topic" = {text(topic)} AND "problem" IS NULL AND {_within([times])} ORDER BY "partition", "offset"
         """
     yield from (StoredRecord(**row) for row in _rows(path, version, sql))
-
-
-@dataclass(frozen=True)
-class Newest:
-    """The record of a partition that came last, and its greatest event time."""
-
-    partition: int
-    offset: int
-    record_time: datetime
-    event_us: int | None
 
 
 def newest_of_partitions(path: str, topic: str, version: int) -> list[Newest]:

@@ -1,0 +1,206 @@
+"""What a stream did with the records of each window: how many it counted, and which it dropped. Pure.
+
+From what the lake holds of each bin of event time, and the batches that stand (checkpoint/timeline.py has the law).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from anabranch.checkpoint.timeline import Timeline
+from anabranch.delta.stored import BinCount, Cutoff, StoredRecord
+from anabranch.pipeline.windows import Windows
+from anabranch.reprocess.plan import Range
+
+# Before the first time that a calendar has, and behind the last.
+EVER = Range(-62_135_596_800_000, 253_402_300_800_000)
+
+
+@dataclass
+class WindowCount:
+    """The records of one window in the lake."""
+
+    usable: int = 0
+    problems: int = 0
+    late: int = 0
+    # Partition -> the greatest offset of a usable one.
+    last: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def counted(self) -> int:
+        return self.usable - self.late
+
+
+@dataclass(frozen=True)
+class Judgeable:
+    """Which windows of a range can be judged."""
+
+    # The windows that begin in it are closed, and it is known which of their records were late.
+    closed: Range | None
+    # Windows that end at or before this closed before the oldest batch that is known. None: there are none.
+    unknown_until_ms: int | None
+
+
+def judgeable(wanted: Range, timeline: Timeline, windows: Windows) -> Judgeable:
+    floor_ms = timeline.floor_ms
+    known_from_ms = EVER.start_ms if floor_ms is None else windows.first_start_ms(floor_ms - windows.length_ms + 1)
+    start_ms = max(wanted.start_ms, known_from_ms)
+    end_ms = min(wanted.end_ms, windows.first_start_ms(timeline.watermark_ms - windows.length_ms + 1))
+    unknown_until_ms = floor_ms if floor_ms is not None and wanted.start_ms < known_from_ms else None
+    is_closed = timeline.watermark_ms > 0 and start_ms < end_ms
+    return Judgeable(Range(start_ms, end_ms) if is_closed else None, unknown_until_ms)
+
+
+def windows_of_bin(bin_number: int, windows: Windows) -> Iterator[int]:
+    """When each window begins that a bin is in, the first first."""
+    start_ms = windows.first_end_ms(bin_number) - windows.length_ms
+    while start_ms <= bin_number * windows.bin_ms:
+        yield start_ms
+        start_ms += windows.slide_ms
+
+
+def count_windows(bins: Iterable[BinCount], windows: Windows) -> dict[int, WindowCount]:
+    """When it begins -> what the lake holds of it. Late records are not yet told apart."""
+    found: dict[int, WindowCount] = {}
+    for one in bins:
+        if one.bin is None:
+            continue
+        for start_ms in windows_of_bin(one.bin, windows):
+            window = found.setdefault(start_ms, WindowCount())
+            window.usable += one.usable
+            window.problems += one.problems
+            if one.last is not None:
+                window.last[one.partition] = max(window.last.get(one.partition, -1), one.last)
+    return found
+
+
+def late_cutoffs(bins: Iterable[BinCount], timeline: Timeline, windows: Windows) -> list[Cutoff]:
+    """Where the late records are: of windows that overlap, one is late if the first of them lacks it."""
+    found = []
+    for one in bins:
+        if one.bin is not None and one.last is not None:
+            cutoffs = timeline.cutoffs(windows.first_end_ms(one.bin))
+            if cutoffs is not None and one.last >= (first := cutoffs.get(one.partition, 0)):
+                found.append(Cutoff(one.bin, one.partition, first))
+    return found
+
+
+@dataclass(frozen=True)
+class LateRecord:
+    """A record that the stream dropped, or will drop when it reads it."""
+
+    partition: int
+    offset: int
+    event_ms: int
+    arrived_ms: int
+    # Of the first window that lacks it.
+    window_end_ms: int
+    # None: it came before the oldest batch that is known.
+    batch: int | None
+    # False: the batch has yet to come.
+    was_read: bool
+    # By which it was dropped.
+    watermark_ms: int
+
+    @property
+    def late_by_ms(self) -> int:
+        return self.watermark_ms - self.window_end_ms
+
+
+def late_record(one: StoredRecord, timeline: Timeline, windows: Windows) -> LateRecord:
+    event_ms = one.event_us // 1000
+    batch = timeline.batch_of(one.partition, one.offset)
+    reading = timeline.last + 1 if batch is None else batch
+    return LateRecord(
+        partition=one.partition,
+        offset=one.offset,
+        event_ms=event_ms,
+        arrived_ms=round(one.record_time.timestamp() * 1000),
+        window_end_ms=windows.first_end_ms(event_ms // windows.bin_ms),
+        batch=batch,
+        was_read=batch is None or batch <= timeline.last,
+        watermark_ms=timeline.dropping_watermark_ms(reading),
+    )
+
+
+# So many late records are named.
+MOST_NAMED = 1000
+
+
+@dataclass
+class LateTally:
+    """Late records, counted one by one: the first of them are kept."""
+
+    count: int = 0
+    unread: int = 0
+    by_partition: Counter[int] = field(default_factory=Counter)
+    # By how much -> how many.
+    late_by_ms: Counter[int] = field(default_factory=Counter)
+    named: list[LateRecord] = field(default_factory=list)
+
+    def take(self, one: LateRecord) -> None:
+        self.count += 1
+        self.unread += not one.was_read
+        self.by_partition[one.partition] += 1
+        self.late_by_ms[one.late_by_ms] += 1
+        if len(self.named) < MOST_NAMED:
+            self.named.append(one)
+
+    @property
+    def least_ms(self) -> int:
+        return min(self.late_by_ms)
+
+    @property
+    def most_ms(self) -> int:
+        return max(self.late_by_ms)
+
+    @property
+    def median_ms(self) -> int:
+        """The lower one of two."""
+        seen = 0
+        for late_by_ms, count in sorted(self.late_by_ms.items()):
+            seen += count
+            if 2 * seen >= self.count:
+                return late_by_ms
+        return 0
+
+
+def tally_late(
+    records: Iterable[StoredRecord], timeline: Timeline, windows: Windows, counts: Mapping[int, WindowCount]
+) -> LateTally:
+    """Notes in `counts` from how many windows each was dropped."""
+    tally = LateTally()
+    for stored in records:
+        one = late_record(stored, timeline, windows)
+        tally.take(one)
+        for start_ms in windows_of_bin(one.event_ms // windows.bin_ms, windows):
+            cutoffs = timeline.cutoffs(start_ms + windows.length_ms)
+            if cutoffs is not None and one.offset >= cutoffs.get(one.partition, 0) and start_ms in counts:
+                counts[start_ms].late += 1
+    return tally
+
+
+@dataclass(frozen=True)
+class Correction:
+    """An operation that has sent the results of some windows, as the lake gave them then."""
+
+    operation: str
+    ranges: Sequence[Range]
+    # Partition -> the offset from which on it knew no record of these windows.
+    cutoffs: Mapping[int, int]
+
+
+def outdated(corrections: Iterable[Correction], counts: Mapping[int, WindowCount]) -> dict[int, Correction]:
+    """Window -> the newest operation that corrected it, where records have come since. `corrections`: the oldest first."""
+    newest: dict[int, Correction] = {}
+    for one in corrections:
+        for start_ms in counts:
+            if any(part.start_ms <= start_ms < part.end_ms for part in one.ranges):
+                newest[start_ms] = one
+    return {
+        start_ms: one
+        for start_ms, one in newest.items()
+        if any(last >= one.cutoffs.get(partition, 0) for partition, last in counts[start_ms].last.items())
+    }
