@@ -24,7 +24,8 @@ MAY_IMPORT: dict[str, str] = {
     "recovery": "operations project rewind reprocess",
     "check": "errors text pipeline project streaming",
     "testing": "errors text pipeline spark project streaming",
-    "cli": "errors text checkpoint pipeline operations generator project streaming rewind reprocess recovery check",
+    "cli": "errors text checkpoint pipeline operations generator project streaming rewind reprocess audit lateness repair"
+    " recovery check",
 }
 ADAPTERS = ("storage", "spark", "delta", "kafka")
 
@@ -58,6 +59,8 @@ PURE = (
     *("pipeline/builtin/session_fold", "pipeline/builtin/session_chunks", "operations/change", "operations/receipt"),
     *("rewind/target", "rewind/plan", "rewind/undo", "rewind/explain"),
     *("reprocess/plan", "reprocess/tally", "reprocess/completeness", "reprocess/staleness", "reprocess/explain"),
+    *(f"audit/{name}" for name in ("judge", "windows", "verdict", "concentration", "explain", "ranges", "tally", "summary")),
+    "delta/stored",
     *("delta/hours", "delta/written_rows", "delta/engine_errors", "kafka/properties", "kafka/embedded/configuration"),
     *(f"streaming/{name}" for name in ("result_headers", "failures", "lateness", "console_table", "run_progress", "startable")),
     *(f"generator/{name}" for name in ("recipe", "timeline", "visits", "events", "values", "words", "spoil", "pace")),
@@ -83,7 +86,7 @@ ONLY_IN = {
         *("streaming", "pipeline", "spark/session.py", "spark/beside.py", "spark/executors.py"),
         "checkpoint/state_reader.py",
         "project/load.py",
-        *("reprocess/recompute.py", "testing/rows.py", "testing/session.py", "project/session.py", "check"),
+        *("reprocess/recompute.py", "audit/results.py", "testing/rows.py", "testing/session.py", "project/session.py", "check"),
     },
     "confluent_kafka": {"kafka", "generator"},
     "deltalake": {"delta"},

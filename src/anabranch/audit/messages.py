@@ -2,8 +2,45 @@
 
 from __future__ import annotations
 
-from anabranch.errors import refusal
+from anabranch.errors import misuse, note, refusal
 
 NEVER_RAN = refusal(
     "nothing-to-audit", "{pipeline} has not finished a batch: there is nothing to audit", "anabranch run {pipeline}"
+)
+ROWS_WITHOUT_WINDOW = refusal(
+    "rows-without-window",
+    "{pipeline} cannot be audited: the rows of {table} have no column `window`, so none says of which window it is",
+    "keep the column `window` in what the pipeline's function returns",
+)
+NO_RESULT_TABLE = refusal(
+    "no-result-table", "{pipeline} cannot be audited: its table {table} does not exist", "anabranch run {pipeline}"
+)
+BATCHES_TAKEN_BACK = refusal(
+    "batches-taken-back",
+    "batches of {pipeline} were taken back while the audit read them: what it found no longer holds",
+    "anabranch audit {pipeline}",
+)
+UNKNOWN_AUDIT = misuse("unknown-audit", "there is no audit {audit}{suggestion}", "anabranch audits   lists them")
+LAKE_DIFFERS = refusal(
+    "lake-differs",
+    "the lake cannot be relied on to judge {pipeline}: by what was stored it holds {in_lake:,} records of these windows, and"
+    " {counted:,} + {late:,} + {problems:,} with problems were found when they were read by today's rules",
+    "was the event_time of topic {topic} another field when the lake was written? Its hours are of that field then: set"
+    ' table = "PATH" in [pipeline.{lake}] of anabranch.toml, then anabranch run {lake} --until-caught-up writes a new lake',
+)
+RULES_CHANGED = note(
+    "rules-changed",
+    "the rules have changed since the lake was written: {stored:#record} of these windows had problems then, {now:,} have"
+    " problems now",
+)
+LAKE_IS_BEHIND = note(
+    "lake-is-behind", "the lake has not yet what the last {batches:#batch/batches} of the stream read: judged is what it has"
+)
+RESULTS_EXPIRED = note(
+    "results-may-have-expired",
+    "partition {partition} of {topic} retains nothing before offset {first}: a result that is missing may have expired there",
+)
+OTHER_CODE = note(
+    "other-code",
+    "{batches:#batch/batches} of these ran with other code or settings than today's: where results differ, that may be why",
 )

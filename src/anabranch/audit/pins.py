@@ -61,10 +61,19 @@ def pin(project: Project, pipeline: Pipeline, is_enough: Enough = lambda _: Fals
     )
 
 
-def still_stands(project: Project, pipeline: Pipeline, pinned: Pinned, is_enough: Enough = lambda _: False) -> bool:
-    """Whether the pinned batches are still those of the stream: a rewind takes batches back, and they run again."""
-    now = read_ran(project.checkpoint(pipeline), pipeline.topic.name, is_enough)
-    was = pinned.ran
-    if now is None or now.query_id != was.query_id or now.timeline.last < was.timeline.last:
-        return False
-    return now.timeline.cut(was.timeline.last) == was.timeline
+def deepened(project: Project, pipeline: Pipeline, pinned: Pinned, is_enough: Enough) -> Pinned:
+    """The same pins, with more of the past. Refuses where the pinned batches no longer stand."""
+    ran = read_ran(project.checkpoint(pipeline), pipeline.topic.name, is_enough)
+    was = pinned.ran.timeline
+    if ran is None or ran.query_id != pinned.ran.query_id or ran.timeline.last < was.last:
+        raise messages.BATCHES_TAKEN_BACK(pipeline=pipeline.name)
+    return replace(pinned, ran=replace(ran, timeline=ran.timeline.cut(was.last)))
+
+
+def check_stands(project: Project, pipeline: Pipeline, pinned: Pinned) -> None:
+    """Refuses where the pinned batches are no longer those of the stream: a rewind takes batches back, and they run again."""
+    was = pinned.ran.timeline
+    now = deepened(project, pipeline, pinned, lambda one: one.batch <= was.first).ran.timeline
+    same = (now.first, list(now.watermarks_ms), now.ends) == (was.first, list(was.watermarks_ms), was.ends)
+    if not same:
+        raise messages.BATCHES_TAKEN_BACK(pipeline=pipeline.name)

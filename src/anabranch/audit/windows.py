@@ -197,7 +197,7 @@ def outdated(corrections: Iterable[Correction], counts: Mapping[int, WindowCount
     newest: dict[int, Correction] = {}
     for one in corrections:
         for start_ms in counts:
-            if any(part.start_ms <= start_ms < part.end_ms for part in one.ranges):
+            if any(part.holds(start_ms) for part in one.ranges):
                 newest[start_ms] = one
     return {
         start_ms: one

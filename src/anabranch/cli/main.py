@@ -14,6 +14,7 @@ import typer.exceptions
 
 import anabranch
 from anabranch.cli import broker, lake, messages, topics
+from anabranch.cli.audit import audit, audits
 from anabranch.cli.check import check
 from anabranch.cli.checkpoint import checkpoint
 from anabranch.cli.config import config
@@ -75,6 +76,8 @@ app.command()(history)
 app.command()(checkpoint)
 app.command()(rewind)
 app.command()(reprocess)
+app.command()(audit)
+app.command()(audits)
 app.command()(operations)
 app.command()(undo)
 app.command()(resume)

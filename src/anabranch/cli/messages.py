@@ -15,6 +15,11 @@ OUTPUT_CLOSED = failure(
     "open it: > FILE, or > /dev/null if nobody is to read it",
 )
 CONTRADICTION = misuse("contradiction", "--yes and --dry-run contradict each other", "pass one of them")
+SINCE_AND_RANGE = misuse(
+    "since-and-range",
+    "--since-last and a range contradict each other: the range is from where the last audit ended",
+    "pass one",
+)
 RAW_AND_JSON = misuse("raw-and-json", "--raw and --json contradict each other: JSON is always escaped", "pass one of them")
 CANNOT_PROMPT = misuse("cannot-prompt", "cannot prompt: stdin is not a terminal", "pass --yes or --dry-run")
 DECLINED = refusal("declined", "nothing was changed")

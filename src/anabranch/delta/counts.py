@@ -99,8 +99,12 @@ def _moment_us(us: int) -> str:
 
 
 def _from(begins: Mapping[int, int]) -> str:
-    parts = (f'NOT ("partition" = {int(partition)} AND "offset" < {int(first)})' for partition, first in begins.items())
-    return f"({' AND '.join(parts) or 'TRUE'})"
+    """As alternatives: so files are skipped by the offsets in them."""
+    if not begins:
+        return "TRUE"
+    parts = (f'("partition" = {int(partition)} AND "offset" >= {int(first)})' for partition, first in begins.items())
+    others = ", ".join(str(int(partition)) for partition in begins)
+    return f"""({" OR ".join(parts)} OR "partition" NOT IN ({others}))"""
 
 
 def _rows(path: str, version: int, sql: str) -> Iterator[dict[str, Any]]:

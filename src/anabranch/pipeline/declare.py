@@ -97,6 +97,7 @@ def pipeline(
     max_offsets: int | None = None,
     future_tolerance: str | None = "1h",
     recompute: Literal["windows", "none"] | None = None,
+    float_tolerance: float = 0.0,
     unpack_state: UnpackState | None = None,
 ) -> Callable[[Transform], Transform]:
     """Declare that a function of frames is a pipeline. The function itself is returned unchanged.
@@ -118,6 +119,8 @@ def pipeline(
         future_tolerance: How much later than its record's Kafka timestamp an event may be; None: no limit.
         recompute: "windows", the default with one topic and a window: a result follows from the records of its window alone.
             "none": windows cannot be recomputed (free state, joins).
+        float_tolerance: By how much DOUBLEs of two results may differ, relative to the greater one, and still be the same
+            result to an audit, such as 1e-9. A sum of DOUBLEs depends on the order of its records.
         unpack_state: Makes rows for people of the keys and values of its state, for `anabranch checkpoint --state`.
     """
 
@@ -134,6 +137,7 @@ def pipeline(
             max_offsets,
             future_tolerance,
             recompute,
+            float_tolerance,
             unpack_state,
         )
     )
@@ -191,6 +195,7 @@ class _Options:
     max_offsets: int | None
     future_tolerance: str | None
     recompute: str | None
+    float_tolerance: float
     unpack_state: UnpackState | None
 
     def of(self, transform: Callable[..., Any]) -> Pipeline:
@@ -213,6 +218,7 @@ class _Options:
             watermark_s=_seconds(self.watermark),
             grouping=self.key,
             per_batch=self.scope == "batch",
+            float_tolerance=self.float_tolerance,
             place=Place(function.__code__.co_filename, function.__code__.co_firstlineno),
             code=Code(function, self.unpack_state),
         )
@@ -236,6 +242,8 @@ def _check(declared: Pipeline) -> None:
         raise messages.WINDOW_WITHOUT_WATERMARK(pipeline=declared.name)
     if declared.slide_s is not None and declared.slide_s > (declared.window_s or 0):
         raise messages.SLIDE_TOO_LONG(pipeline=declared.name)
+    if not 0 <= declared.float_tolerance < 1:
+        raise messages.FLOAT_TOLERANCE_OUT_OF_RANGE(pipeline=declared.name, tolerance=declared.float_tolerance)
     if declared.per_batch and len(declared.topics) > 1:
         raise messages.BATCH_OF_SEVERAL(pipeline=declared.name, topics=list(declared.topic_names))
     if declared.max_offsets is not None and not 1 <= declared.max_offsets <= MOST_OFFSETS:

@@ -67,6 +67,8 @@ class Pipeline:
     per_batch: bool = False
     # It takes every record, also those with a problem, which go nowhere else.
     takes_problems: bool = False
+    # By how much floats of two results may differ, relative to the greater one, and still be the same result.
+    float_tolerance: float = 0.0
     # A window's result follows from the records in it alone.
     is_recomputable: bool = False
     place: Place | None = None

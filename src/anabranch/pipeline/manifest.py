@@ -51,6 +51,7 @@ class PipelineDefinition:
     grouping: tuple[str, ...]
     per_batch: bool
     takes_problems: bool
+    float_tolerance: float
     is_recomputable: bool
     place: Place | None
     source_hash: str | None

@@ -142,6 +142,11 @@ BATCH_OF_SEVERAL = misuse(
 MAX_OFFSETS_OUT_OF_RANGE = misuse(
     "max-offsets-out-of-range", "max_offsets of pipeline {pipeline} is {max_offsets}", "use 1 or more, or leave it out"
 )
+FLOAT_TOLERANCE_OUT_OF_RANGE = misuse(
+    "float-tolerance-out-of-range",
+    "float_tolerance of pipeline {pipeline} is {tolerance}",
+    "use a small part of 1, such as 1e-9, or leave it out",
+)
 NOT_RECOMPUTABLE_BY_WINDOW = misuse(
     "not-recomputable-by-window",
     'pipeline {pipeline} is declared with recompute="windows", which needs one topic, a window and scope "stream"',

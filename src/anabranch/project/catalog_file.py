@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from anabranch.errors import AnabranchError, Reason
 from anabranch.pipeline.catalog import Catalog
@@ -18,8 +19,18 @@ from anabranch.pipeline.manifest import Manifest, PipelineDefinition, catalog_fr
 from anabranch.project import messages
 from anabranch.storage.files import HOME, CheckpointLocation, Format
 
-MANIFEST = Format("manifest", 1, Manifest)
-DEFINITION = Format("definition", 1, PipelineDefinition)
+
+def _definition_from_1(fields: dict[str, Any]) -> dict[str, Any]:
+    """Floats of results were compared nowhere."""
+    return {"float_tolerance": 0.0, **fields}
+
+
+def _manifest_from_1(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**fields, "pipelines": [_definition_from_1(one) for one in fields["pipelines"]]}
+
+
+MANIFEST = Format("manifest", 2, Manifest, {1: _manifest_from_1})
+DEFINITION = Format("definition", 2, PipelineDefinition, {1: _definition_from_1})
 _FILE = "manifest.json"
 
 

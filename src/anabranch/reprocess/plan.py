@@ -27,6 +27,9 @@ class Range:
     start_ms: int
     end_ms: int
 
+    def holds(self, moment_ms: int) -> bool:
+        return self.start_ms <= moment_ms < self.end_ms
+
     def describe(self) -> str:
         return f"{iso_utc(self.start_ms)} to {iso_utc(self.end_ms)}"
 
@@ -179,4 +182,4 @@ def is_of(key: str, ranges: Iterable[Range]) -> bool:
     if start.tzinfo is None:
         return False
     start_ms = round(start.timestamp() * 1000)
-    return any(one.start_ms <= start_ms < one.end_ms for one in ranges)
+    return any(one.holds(start_ms) for one in ranges)

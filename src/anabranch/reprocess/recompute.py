@@ -7,7 +7,7 @@ nothing is collected here.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
@@ -43,28 +43,67 @@ class TopicRead:
     kafka: Mapping[str, str] = field(repr=False)
 
 
-def recomputed(records: DataFrame, pipeline: Pipeline, wanted: Sequence[Range]) -> DataFrame:
-    """Key and value of each result of windows that begin in these ranges, from records of all their windows."""
-    results = transformed([records], pipeline)
+def recomputed(
+    records: DataFrame, pipeline: Pipeline, wanted: Sequence[Range], cutoffs: Sequence[WindowCutoff] | None = None
+) -> DataFrame:
+    """Key and value of each result of windows that begin in these ranges, from records of all their windows.
+
+    `cutoffs`: only of these windows, and without the records from these offsets on.
+    """
+    results = transformed([records], pipeline) if cutoffs is None else transformed([records], pipeline, _below(cutoffs))
     # With windows that slide, or several ranges, their records are also in windows that lack others.
     return as_records(results.where(_within("window.start", wanted)), pipeline.grouping)
 
 
 def usable_records(spark: SparkSession, pipeline: Pipeline, wanted: Sequence[Range], lake: LakeRead) -> DataFrame:
     """All that belong to windows of these ranges, by today's rules, at one version of the lake."""
+    return usable_within(decoded_records(spark, pipeline, wanted, lake), pipeline, wanted)
+
+
+def decoded_records(
+    spark: SparkSession, pipeline: Pipeline, wanted: Sequence[Range], lake: LakeRead, only: str = "TRUE"
+) -> DataFrame:
+    """Those that were stored with a time of these windows, and those that had none: judged by today's rules.
+
+    `only`: a condition on the columns of the lake.
+    """
     topic, times = pipeline.topic, [times_of(one, windows_of(pipeline)) for one in wanted]
-    stored = lake_rows(spark, topic.name, times, lake).selectExpr(
-        "value", "topic", "partition", "offset", "record_time AS timestamp"
-    )
-    decoded = decode(stored, topic, zone=lake.zone, future_tolerance_s=pipeline.future_tolerance_s, skip=pipeline.skip)
-    return without_problems(decoded).where(_within(quoted(topic.event_time), times))
+    stored = lake_rows(spark, topic.name, times, lake).where(only).selectExpr(*_STORED)
+    return decode(stored, topic, zone=lake.zone, future_tolerance_s=pipeline.future_tolerance_s, skip=pipeline.skip)
+
+
+def usable_within(decoded: DataFrame, pipeline: Pipeline, wanted: Sequence[Range]) -> DataFrame:
+    times = [times_of(one, windows_of(pipeline)) for one in wanted]
+    return without_problems(decoded).where(_within(quoted(pipeline.topic.event_time), times))
+
+
+@dataclass(frozen=True)
+class WindowCutoff:
+    """The records of a window and a partition from one offset on."""
+
+    end_ms: int
+    partition: int
+    offset: int
+
+
+def _below(cutoffs: Sequence[WindowCutoff]) -> Callable[[DataFrame], DataFrame]:
+    """The records before the cutoff of their window and partition. Windows without cutoffs are left out."""
+    rows = [(one.end_ms, one.partition, one.offset) for one in cutoffs]
+
+    def keep(records: DataFrame) -> DataFrame:
+        table = records.sparkSession.createDataFrame(rows, "_cut_end LONG, _cut_partition INT, _cut_offset LONG")
+        joined = records.join(F.broadcast(table), F.expr("unix_millis(window.end) = _cut_end AND _partition = _cut_partition"))
+        return joined.where("_offset < _cut_offset").drop("_cut_end", "_cut_partition", "_cut_offset")
+
+    return keep
 
 
 def lake_rows(spark: SparkSession, topic: str, times: Sequence[Range], lake: LakeRead) -> DataFrame:
     """Only the partitions of these hours, and the one of records that had no usable time under the rules of their day."""
     table = spark.read.format("delta").option("versionAsOf", lake.version).load(lake.path)
     hours = " OR ".join(f"{HOUR_SQL} BETWEEN {first} AND {last}" for first, last in map(hours_of, times))
-    return table.where(f"topic = {literal(topic)} AND ({hours} OR year IS NULL)")
+    # Each a condition of its own: Delta finds files by conditions on the columns of its partitions alone.
+    return table.where(f"{hours} OR year IS NULL").where(f"topic = {literal(topic)}").where(_stored_within(times))
 
 
 def emitted_results(spark: SparkSession, read: TopicRead, wanted: Sequence[Range]) -> DataFrame:
@@ -85,9 +124,9 @@ def emitted_results(spark: SparkSession, read: TopicRead, wanted: Sequence[Range
     return latest.selectExpr("key", "held.*").where("value <> ''")
 
 
-def compared(emitted: DataFrame, should_be: DataFrame, counted: DataFrame | None = None) -> DataFrame:
-    """One row for each key, as `Compared` names its columns. One shuffle for all of them."""
-    frames = {"emitted": emitted, "should_be": should_be} | ({} if counted is None else {"counted": counted})
+def compared(emitted: DataFrame, should_be: DataFrame, **others: DataFrame | None) -> DataFrame:
+    """One row for each key, as `Compared` names its columns. One shuffle for all of them. `others`: counted, known."""
+    frames = {"emitted": emitted, "should_be": should_be, **{name: one for name, one in others.items() if one is not None}}
     united: DataFrame | None = None
     for own, frame in frames.items():
         values = [f"{'value' if name == own else _NO_TEXT} AS {name}" for name in _VALUES]
@@ -104,7 +143,8 @@ def rows_of(results: DataFrame) -> Iterator[Compared]:
     yield from (Compared(**row.asDict()) for row in results.toLocalIterator())
 
 
-_VALUES, _ABOUT = ("emitted", "should_be", "counted"), ("origin", "operation")
+_VALUES, _ABOUT = ("emitted", "should_be", "counted", "known"), ("origin", "operation")
+_STORED = ("value", "topic", "partition", "offset", "record_time AS timestamp")
 _NO_TEXT = "cast(NULL AS STRING)"
 # Of a result's key (streaming/results.py). Null: it is not one of ours.
 _START_MS = "unix_millis(try_cast(get_json_object(key, '$.window_start') AS TIMESTAMP))"
@@ -112,6 +152,11 @@ _START_MS = "unix_millis(try_cast(get_json_object(key, '$.window_start') AS TIME
 
 def _header(name: str) -> str:
     return f"cast(get(filter(headers, one -> one.key = {literal(name)}), 0).value AS STRING)"
+
+
+def _stored_within(times: Sequence[Range]) -> str:
+    """By the time under the rules of the day: what has another one today is told by the numbers (audit/apply.py)."""
+    return f"event_time IS NULL OR {_within('event_time', times)}"
 
 
 def _within(time: str, wanted: Iterable[Range]) -> str:

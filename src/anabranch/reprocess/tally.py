@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from anabranch.reprocess.plan import Change, Compared, Unexpected
 
 # A plan names no more: whoever wants all reads the file beside it.
 MOST_NAMED = 1000
 
-N = TypeVar("N", Change, Unexpected)
+N = TypeVar("N")
 
 
 @dataclass
-class _First(Generic[N]):
-    """The first by key of what is added, sorted now and then."""
+class First(Generic[N]):
+    """The first of what is added, by an order of it; sorted now and then."""
 
+    by: Callable[[N], Any]
     _kept: list[N] = field(default_factory=list)
 
     def add(self, one: N) -> None:
@@ -26,7 +28,11 @@ class _First(Generic[N]):
 
     @property
     def named(self) -> list[N]:
-        return sorted(self._kept, key=lambda one: one.key)[:MOST_NAMED]
+        return sorted(self._kept, key=self.by)[:MOST_NAMED]
+
+
+def _key(one: Change | Unexpected) -> str:
+    return one.key
 
 
 @dataclass
@@ -34,9 +40,9 @@ class Tally:
     results: int = 0
     changed: int = 0
     unexpected_results: int = 0
-    _changed: _First[Change] = field(default_factory=_First)
-    _same: _First[Change] = field(default_factory=_First)
-    _unexpected: _First[Unexpected] = field(default_factory=_First)
+    _changed: First[Change] = field(default_factory=lambda: First(_key))
+    _same: First[Change] = field(default_factory=lambda: First(_key))
+    _unexpected: First[Unexpected] = field(default_factory=lambda: First(_key))
 
     def take(self, one: Compared) -> Change | None:
         """The result to be sent for this key, if any."""

@@ -5,7 +5,7 @@ No action, no clock, no session: a batch read knows no watermark, and there `wit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -20,9 +20,14 @@ from anabranch.streaming.lateness import BINS
 COUNTED = "decoded"
 
 
-def transformed(inputs: Sequence[DataFrame], pipeline: Pipeline) -> DataFrame:
-    """The pipeline's results from the usable records of each of its topics: watermark, window, transformation."""
-    frames = prepared(inputs, pipeline)
+def transformed(
+    inputs: Sequence[DataFrame], pipeline: Pipeline, keep: Callable[[DataFrame], DataFrame] = lambda records: records
+) -> DataFrame:
+    """The pipeline's results from the usable records of each of its topics: watermark, window, transformation.
+
+    `keep` leaves out records of windows that are known already.
+    """
+    frames = [keep(records) for records in prepared(inputs, pipeline)]
     with call_sites_kept():
         return pipeline.loaded.transform(*frames)
 

@@ -1,0 +1,102 @@
+"""anabranch audit: which results are wrong, and why; anabranch audits: those that were made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anabranch.cli.messages import SINCE_AND_RANGE
+from anabranch.cli.output import FOUND, AsJson, Master, cli_of, on_master, write_json, write_line, write_lines, write_table
+
+if TYPE_CHECKING:
+    from anabranch.audit.verdict import Audit
+    from anabranch.reprocess.plan import Range
+
+Name = Annotated[str, typer.Argument(metavar="PIPELINE")]
+From = Annotated[str | None, typer.Option("--from", metavar="TIME", help="Included; in the project's zone unless it has one.")]
+To = Annotated[str | None, typer.Option("--to", metavar="TIME", help="Not included.")]
+Topic = Annotated[str | None, typer.Option(help="The topic of the results, if not the pipeline's own.")]
+
+
+def audit(
+    context: typer.Context,
+    name: Name,
+    start: From = None,
+    end: To = None,
+    since_last: Annotated[
+        bool, typer.Option("--since-last", help="Only windows that closed, or got records, since the last audit.")
+    ] = False,
+    every: Annotated[bool, typer.Option("--all", help="List the results that are right, too.")] = False,
+    topic: Topic = None,
+    master: Master = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the results that were emitted with the lake: which are wrong, and why. The stream may be running.
+
+    Without a range: every window that has closed since the oldest batch that is known. Exits with 4 if a result is wrong.
+
+    Example: anabranch audit visits-counter --from 2025-09-04T07:00 --to 2025-09-04T08:00
+    """
+    from anabranch.audit.inspect import audited
+    from anabranch.audit.look import Wanted
+    from anabranch.audit.session import AuditSession
+    from anabranch.audit.store import last_of_all
+    from anabranch.project.project import with_code
+    from anabranch.text.format import parse_topic_name
+
+    cli = cli_of(context)
+    project = with_code(cli.project())
+    pipeline = audited(project.find_declared([name])[0], None if topic is None else parse_topic_name(topic))
+    asked = range_of(start, end, project.settings.timezone)
+    if since_last and asked is not None:
+        raise SINCE_AND_RANGE()
+    wanted = Wanted(asked, since=last_of_all(project, pipeline) if since_last else None, every=every)
+    with AuditSession(project, pipeline, cli, changes=on_master(master), debug=cli.debug) as session:
+        found = session.audit(wanted)
+    show_audit(found, as_json=as_json)
+    raise typer.Exit(0 if found.verdict.is_clean else FOUND)
+
+
+def range_of(start: str | None, end: str | None, zone: str) -> Range | None:
+    """None: neither was given."""
+    from anabranch.audit.windows import EVER
+    from anabranch.reprocess.plan import Range
+    from anabranch.text.format import parse_instant
+
+    if start is None and end is None:
+        return None
+    start_ms, end_ms = (None if one is None else round(parse_instant(one, zone).timestamp() * 1000) for one in (start, end))
+    return Range(EVER.start_ms if start_ms is None else start_ms, EVER.end_ms if end_ms is None else end_ms)
+
+
+def show_audit(found: Audit, *, as_json: bool) -> None:
+    from anabranch.audit.explain import in_words
+
+    if as_json:
+        write_json(found.as_json())
+        return
+    words = in_words(found)
+    write_lines(words.head)
+    if words.rows:
+        write_table(words.columns, words.rows)
+        write_line("")
+    write_lines(words.rest)
+
+
+def audits(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the audits that were made, the newest first.
+
+    Example: anabranch audits
+    """
+    from anabranch.audit.explain import summary_row
+    from anabranch.audit.store import AUDIT, all_audits
+
+    cli = cli_of(context)
+    found = list(all_audits(cli.project()))
+    if as_json:
+        write_json([AUDIT.as_json(one) for one in found])
+    elif not found:
+        cli.say("There are none yet: anabranch audit PIPELINE makes one.")
+    else:
+        write_table(("audit", "pipeline", "windows", "wrong", "not counted", "complete"), [summary_row(one) for one in found])
