@@ -60,7 +60,7 @@ PURE = (
     *("rewind/target", "rewind/plan", "rewind/undo", "rewind/explain"),
     *("reprocess/plan", "reprocess/tally", "reprocess/completeness", "reprocess/staleness", "reprocess/explain"),
     *(f"audit/{name}" for name in ("judge", "windows", "verdict", "concentration", "explain", "ranges", "tally", "summary")),
-    "delta/stored",
+    *("repair/plan", "delta/stored"),
     *("delta/hours", "delta/written_rows", "delta/engine_errors", "kafka/properties", "kafka/embedded/configuration"),
     *(f"streaming/{name}" for name in ("result_headers", "failures", "lateness", "console_table", "run_progress", "startable")),
     *(f"generator/{name}" for name in ("recipe", "timeline", "visits", "events", "values", "words", "spoil", "pace")),

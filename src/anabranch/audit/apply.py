@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from anabranch.audit import messages
-from anabranch.audit.concentration import candidates, concentrations
+from anabranch.audit.concentration import FEWEST, candidates, concentrations
 from anabranch.audit.inspect import bins_within
 from anabranch.audit.look import Look, bounds
 from anabranch.audit.pins import check_stands
@@ -115,7 +115,7 @@ def _asked(project: Project, look: Look, spark: Callable[[], SparkSession], phas
         outdated=_cutoffs(look, {start: one.cutoffs for start, one in look.outdated.items()}),
         every=look.wanted.every,
     )
-    if look.late.count == 0:
+    if look.late.count < FEWEST:
         return asked
     phase("looking at the late records")
     return replace(asked, candidates=candidates(fields_of(spark(), asked, look.late.named[:_MOST_COMPARED])))

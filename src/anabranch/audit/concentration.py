@@ -13,7 +13,8 @@ from math import exp, lgamma, log
 
 from anabranch.audit.verdict import Concentration
 
-_FEWEST = 5
+# Of fewer late records nothing is said.
+FEWEST = 5
 _LEAST_FACTOR = 1.5
 _CHANCE = 0.05
 # A field with more values than this among the late records is no group of anything.
@@ -43,7 +44,7 @@ def candidates(late: Iterable[Mapping[str, str | None]]) -> list[Candidate]:
     found = []
     for name, counter in values.items():
         value, count = max(counter.items(), key=lambda one: (one[1], one[0]))
-        if records >= _FEWEST and len(counter) <= min(_MOST_VALUES, records // 2) and count >= 2:
+        if records >= FEWEST and len(counter) <= min(_MOST_VALUES, records // 2) and count >= 2:
             found.append(Candidate(name, value, count, records))
     return found
 
@@ -52,7 +53,7 @@ def concentrations(looked_at: Sequence[tuple[Candidate, int, int]]) -> tuple[Con
     """The candidates that chance does not explain. With each: how many of all records have its value, and of how many."""
     named = []
     for one, having, of_all in looked_at:
-        if one.of_late < _FEWEST or not 0 < having < of_all:
+        if one.of_late < FEWEST or not 0 < having < of_all:
             continue
         share = having / of_all
         found = Concentration(one.field, one.value, one.late, one.of_late, share)

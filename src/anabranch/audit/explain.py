@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from anabranch.audit.judge import WRONG
-from anabranch.audit.verdict import Audit, Found, Late
+from anabranch.audit.verdict import Audit, ClosedBy, Found, Late
 from anabranch.errors import counted
 from anabranch.text.format import format_duration, iso_utc
 
@@ -25,15 +25,19 @@ class AuditInWords:
     rest: list[str]
 
 
-def in_words(audit: Audit) -> AuditInWords:
+def in_words(audit: Audit, *, verdict_last: bool = False) -> AuditInWords:
     rows = [_row(one) for one in audit.found[:_MOST_SHOWN]]
-    return AuditInWords([*_looked_at(audit), "", verdict_line(audit), ""], _COLUMNS, rows, list(_rest(audit)))
+    head, rest = [*_looked_at(audit), ""], list(_rest(audit))
+    if verdict_last:
+        return AuditInWords(head, _COLUMNS, rows, [*rest, "", verdict_line(audit)])
+    return AuditInWords([*head, verdict_line(audit), ""], _COLUMNS, rows, rest)
 
 
 def _looked_at(audit: Audit) -> Iterator[str]:
     verdict, pins = audit.verdict, audit.pins
     where = "no window is closed" if audit.span is None else f"{_time(audit.span.start_ms)} to {_time(audit.span.end_ms)}"
-    judged = "" if audit.span is None else f", {counted(verdict.windows, 'window')}, all closed"
+    closed = "closed" if verdict.windows == 1 else "all closed"
+    judged = "" if audit.span is None else f", {counted(verdict.windows, 'window')}, {closed}"
     yield f"{audit.pipeline} against the lake, {where}{judged} (watermark {_short(pins.watermark)})"
     results = (
         f"table version {pins.table_version}"
@@ -51,9 +55,10 @@ def verdict_line(audit: Audit) -> str:
         return "Nothing was judged: no window of this range is closed and has a record."
     if verdict.is_clean:
         corrected = verdict.results.get("corrected", 0)
-        after = f", {counted(corrected, 'result')} of them as corrected" if corrected else ""
+        after = f" ({counted(corrected, 'result')} by correction)" if corrected else ""
         every = "the one window is" if verdict.windows == 1 else f"all {verdict.windows:,} windows are"
-        return f"Clean: {every} right{after}; each of {_usable(audit)} is counted."
+        records = "its one record is" if verdict.usable == 1 else f"all {_usable(audit)} are"
+        return f"Clean: {every} right{after}; {records} counted."
     wrong = f"{verdict.wrong:,} of {counted(verdict.windows, 'window')} {'is' if verdict.wrong == 1 else 'are'} wrong"
     if not verdict.not_counted:
         return f"{wrong}; no record is late: {_classes(audit)}"
@@ -121,7 +126,8 @@ def _rest(audit: Audit) -> Iterator[str]:
     if verdict.open:
         yield f"open      {counted(verdict.open, 'window')}: not judged, the stream will still emit them"
     if verdict.unknown:
-        yield f"unknown   {counted(verdict.unknown, 'window')}: they closed before batch {audit.pins.first_batch}, the oldest known"
+        oldest = audit.pins.first_batch
+        yield f"unknown   {counted(verdict.unknown, 'window')}: not judged, they closed before batch {oldest}, the oldest known"
     for note in audit.notes:
         yield f"note      {note.text}"
     yield from _next(audit)
@@ -139,15 +145,16 @@ def _about_late(audit: Audit, late: Late) -> Iterator[str]:
     )
     yield f"late      by {by}{common}"
     if late.unread:
-        yield f"          {counted(late.unread, 'record')} of them the stream has not read yet: it will drop them"
+        yield f"          {late.unread:,} of them the stream has not read yet: it will drop them"
     if (closing := late.closed_by) is not None:
-        moved = (
-            "by a record that is not known" if closing.record is None else f"by {closing.record} (event {closing.event_time})"
-        )
-        yield f"          the watermark passed {closing.window_end} in batch {closing.batch}, moved {moved}"
+        yield f"          the watermark passed {closing.window_end} in batch {closing.batch}, moved by {_mover(closing)}"
     repaired = late.count - audit.verdict.not_counted
     if repaired > 0:
-        yield f"          {counted(repaired, 'record')} of them {'is' if repaired == 1 else 'are'} counted by a correction"
+        yield f"          {repaired:,} of them {'is' if repaired == 1 else 'are'} counted by a correction"
+
+
+def _mover(closing: ClosedBy) -> str:
+    return "a record that is not known" if closing.record is None else f"{closing.record} (event {closing.event_time})"
 
 
 def _has(field: str, value: str) -> str:

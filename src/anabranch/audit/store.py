@@ -33,7 +33,7 @@ class AuditLog:
     directory: Path
 
     def write_found(self, audit_id: str, found: Iterable[dict[str, Any]]) -> None:
-        write_lines(self._found(audit_id), found)
+        write_lines(self.found_path(audit_id), found)
 
     def record(self, audit: Audit) -> None:
         """Behind its results: an audit that is there is whole."""
@@ -41,12 +41,12 @@ class AuditLog:
 
     def drop(self, audit_id: str) -> None:
         """The results of an audit that came to nothing."""
-        self._found(audit_id).unlink(missing_ok=True)
+        self.found_path(audit_id).unlink(missing_ok=True)
         if (directory := self.directory / audit_id).exists():
             directory.rmdir()
 
     def found(self, audit_id: str) -> Iterator[dict[str, Any]]:
-        return read_lines(self._found(audit_id))
+        return read_lines(self.found_path(audit_id))
 
     def newest_first(self) -> Iterator[Audit]:
         """Those that can be read."""
@@ -68,7 +68,7 @@ class AuditLog:
     def _audit(self, audit_id: str) -> Path:
         return self.directory / audit_id / "audit.json"
 
-    def _found(self, audit_id: str) -> Path:
+    def found_path(self, audit_id: str) -> Path:
         return self.directory / audit_id / "found.jsonl.gz"
 
 

@@ -28,6 +28,9 @@ def audit(
         bool, typer.Option("--since-last", help="Only windows that closed, or got records, since the last audit.")
     ] = False,
     every: Annotated[bool, typer.Option("--all", help="List the results that are right, too.")] = False,
+    repair: Annotated[
+        str | None, typer.Option(metavar="CLASSES", help="Repair at once what is wrong of these classes, such as late.")
+    ] = None,
     topic: Topic = None,
     master: Master = None,
     as_json: AsJson = False,
@@ -42,7 +45,9 @@ def audit(
     from anabranch.audit.look import Wanted
     from anabranch.audit.session import AuditSession
     from anabranch.audit.store import last_of_all
+    from anabranch.cli.repair import carry_out, is_right, repaired_json
     from anabranch.project.project import with_code
+    from anabranch.repair.plan import parse_classes
     from anabranch.text.format import parse_topic_name
 
     cli = cli_of(context)
@@ -52,10 +57,18 @@ def audit(
     if since_last and asked is not None:
         raise SINCE_AND_RANGE()
     wanted = Wanted(asked, since=last_of_all(project, pipeline) if since_last else None, every=every)
+    classes = None if repair is None else parse_classes(repair)
     with AuditSession(project, pipeline, cli, changes=on_master(master), debug=cli.debug) as session:
         found = session.audit(wanted)
-    show_audit(found, as_json=as_json)
-    raise typer.Exit(0 if found.verdict.is_clean else FOUND)
+        if classes is None:
+            show_audit(found, as_json=as_json)
+            raise typer.Exit(0 if found.verdict.is_clean else FOUND)
+        if not as_json:
+            show_audit(found, as_json=False)
+        done = carry_out(cli, project, pipeline, found, classes, session, yes=True, as_json=as_json)
+    if as_json:
+        write_json(repaired_json(found, done))
+    raise typer.Exit(0 if is_right(found, done) else FOUND)
 
 
 def range_of(start: str | None, end: str | None, zone: str) -> Range | None:
@@ -70,13 +83,13 @@ def range_of(start: str | None, end: str | None, zone: str) -> Range | None:
     return Range(EVER.start_ms if start_ms is None else start_ms, EVER.end_ms if end_ms is None else end_ms)
 
 
-def show_audit(found: Audit, *, as_json: bool) -> None:
+def show_audit(found: Audit, *, as_json: bool, verdict_last: bool = False) -> None:
     from anabranch.audit.explain import in_words
 
     if as_json:
         write_json(found.as_json())
         return
-    words = in_words(found)
+    words = in_words(found, verdict_last=verdict_last)
     write_lines(words.head)
     if words.rows:
         write_table(words.columns, words.rows)

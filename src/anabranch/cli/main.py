@@ -37,6 +37,7 @@ from anabranch.cli.output import (
 from anabranch.cli.pipelines import pipelines
 from anabranch.cli.problems import problems
 from anabranch.cli.produce import produce
+from anabranch.cli.repair import repair
 from anabranch.cli.reprocess import reprocess
 from anabranch.cli.resume import resume
 from anabranch.cli.rewind import rewind
@@ -78,6 +79,7 @@ app.command()(rewind)
 app.command()(reprocess)
 app.command()(audit)
 app.command()(audits)
+app.command()(repair)
 app.command()(operations)
 app.command()(undo)
 app.command()(resume)

@@ -20,6 +20,7 @@ SINCE_AND_RANGE = misuse(
     "--since-last and a range contradict each other: the range is from where the last audit ended",
     "pass one",
 )
+AUDIT_AND_RANGE = misuse("audit-and-range", "--audit and a range contradict each other: an audit has its range", "pass one")
 RAW_AND_JSON = misuse("raw-and-json", "--raw and --json contradict each other: JSON is always escaped", "pass one of them")
 CANNOT_PROMPT = misuse("cannot-prompt", "cannot prompt: stdin is not a terminal", "pass --yes or --dry-run")
 DECLINED = refusal("declined", "nothing was changed")

@@ -1,0 +1,1 @@
+"""Corrects exactly what an audit has found."""

@@ -1,0 +1,91 @@
+"""Makes the plan of a repair: its results are those that the audit has kept. Starts no Spark; sends nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+from anabranch.audit.inspect import moment
+from anabranch.audit.ranges import covering
+from anabranch.audit.store import audits_of
+from anabranch.audit.verdict import Audit
+from anabranch.delta.lake import files_within, records_within
+from anabranch.pipeline.definition import Pipeline
+from anabranch.pipeline.sinks import Table
+from anabranch.pipeline.windows import windows_of
+from anabranch.project.project import Project
+from anabranch.repair import messages
+from anabranch.repair.plan import Repairable, changes_of
+from anabranch.reprocess.plan import Change, Compared, Range, ReprocessPlan, hours_of, times_of
+from anabranch.reprocess.results_file import write_results
+from anabranch.reprocess.staleness import InputSnapshot
+from anabranch.reprocess.tally import Tally
+from anabranch.streaming.preflight import run_fingerprint
+
+
+def plan_repair(
+    project: Project, pipeline: Pipeline, audit: Audit, only: Iterable[Repairable], operation: str
+) -> ReprocessPlan | None:
+    """Its results are in the operation's file from here on. None: nothing of these classes is wrong."""
+    _check(project, pipeline, audit)
+    tally, starts, classes = Tally(), set[int](), tuple(only)
+
+    def changes() -> Iterator[Change]:
+        for start, change in changes_of(audits_of(project, pipeline).found(audit.id), classes):
+            start_ms = round(datetime.fromisoformat(start).timestamp() * 1000)
+            starts.add(start_ms)
+            tally.take(Compared(change.key, start_ms, change.before, change.after))
+            yield change
+
+    write_results(project.operations.results_file(operation), changes())
+    kept = sum(audit.verdict.results.get(name, 0) for name in classes)
+    if tally.results != kept:
+        path = audits_of(project, pipeline).found_path(audit.id)
+        raise messages.FOUND_DAMAGED(path=str(path), found=tally.results, kept=kept, audit=audit.id, pipeline=pipeline.name)
+    return _plan(pipeline, audit, sorted(starts), tally, operation) if starts else None
+
+
+def _check(project: Project, pipeline: Pipeline, audit: Audit) -> None:
+    if isinstance(pipeline.sink, Table):
+        raise messages.TABLE_NOT_REPAIRED(pipeline=pipeline.name, table=pipeline.sink.path)
+    if run_fingerprint(pipeline, project.settings.timezone) != audit.pins.code:
+        raise messages.AUDIT_OUTDATED(pipeline=pipeline.name, audit=audit.id)
+
+
+def _plan(pipeline: Pipeline, audit: Audit, starts: list[int], tally: Tally, operation: str) -> ReprocessPlan:
+    windows, pins = windows_of(pipeline), audit.pins
+    ranges = tuple(covering(starts, windows.slide_ms))
+    whole = Range(ranges[0].start_ms, ranges[-1].end_ms)
+    times = [times_of(one, windows) for one in ranges]
+    moments = [(moment(one.start_ms), moment(one.end_ms)) for one in times]
+    path = Path(pins.lake)
+    _, records = records_within(path, pipeline.topic.name, moments, pins.lake_version)
+    lake = files_within(path, *hours_of(times_of(whole, windows)), pins.lake_version)
+    return ReprocessPlan(
+        operation=operation,
+        pipeline=pipeline.name,
+        topic=audit.sink.partition(":")[2],
+        asked=whole,
+        range=whole,
+        ranges=ranges,
+        windows=len(starts),
+        lake=pins.lake,
+        lake_version=pins.lake_version,
+        files=lake.files,
+        rows=lake.rows,
+        results=tally.results,
+        changed=tally.changed,
+        changes=tally.changes,
+        unexpected_results=0,
+        unexpected=(),
+        inputs=InputSnapshot(
+            source_topic_id=str(pins.source_topic_id),
+            result_topic_id=str(pins.result_topic_id),
+            results=pins.results,
+            stream_id=pins.stream_id,
+            lake_id=pins.lake_id,
+            records=records,
+        ),
+        audit=audit.id,
+    )

@@ -1,0 +1,36 @@
+"""What is said about repairs."""
+
+from __future__ import annotations
+
+from anabranch.errors import failure, misuse, note, refusal
+
+UNKNOWN_CLASS = misuse(
+    "unknown-class",
+    "a repair knows no class {name!r}",
+    "use one or more of: late, missing, different",
+)
+AUDIT_OUTDATED = refusal(
+    "audit-outdated",
+    "{pipeline} has other code or settings than when {audit} was made: what should be is another now",
+    "anabranch repair {pipeline}   audits it again",
+)
+TABLE_NOT_REPAIRED = refusal(
+    "table-not-repaired",
+    "{pipeline} writes to the table {table}, to which a repair could only add rows: nothing was changed",
+    "anabranch rewind {pipeline}   takes its batches back together with their rows",
+)
+FOUND_DAMAGED = failure(
+    "found-damaged",
+    "{path} holds {found:,} of the {kept:,} wrong results of {audit}: it is damaged, nothing was planned",
+    "anabranch audit {pipeline}   finds them again",
+)
+NOT_REPAIRED = note("not-repaired", "{count:#wrong result} of class {name} {are} left as they are: --only {name} repairs them")
+NEVER_REPAIRED = note(
+    "never-repaired",
+    "{count:#result} of windows that the lake has no record of {are} left as they are: a repair sends what the lake gives",
+)
+NOTHING_TO_REPLAY = note("nothing-to-replay", "No record of the lake of {topic} had a problem and has none now")
+REPLAYED = note("replayed", "{count:#record} had a problem and has none now, in {windows:#closed window} of {pipeline}")
+REPLAY_LATER = note(
+    "replay-later", "{count:#record} more {are} in windows that are open: replay again once they are closed, after {closing}"
+)
