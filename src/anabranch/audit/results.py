@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from anabranch.audit import messages
 from anabranch.audit.concentration import Candidate
 from anabranch.audit.ranges import covering
-from anabranch.audit.windows import LateRecord
+from anabranch.audit.windows import EVER, LateRecord
 from anabranch.delta.stored import CHECK_MODULUS
 from anabranch.pipeline.definition import Pipeline
 from anabranch.pipeline.schema import Scalar, quoted
@@ -34,6 +34,7 @@ from anabranch.reprocess.recompute import (
 )
 from anabranch.streaming.results import as_records
 from anabranch.streaming.sql import literal
+from anabranch.streaming.transforms import prepared, without_problems
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,13 @@ def fields_of(spark: SparkSession, asked: Asked, records: Sequence[LateRecord]) 
     decoded = decoded_records(spark, asked.pipeline, ranges, asked.lake, f"(partition, offset) IN ({places})")
     columns = [f"{_text(name)} AS {quoted(name)}" for name in fields]
     return [row.asDict() for row in decoded.where("_problem IS NULL").selectExpr(*columns).collect()]
+
+
+def usable_again(spark: SparkSession, pipeline: Pipeline, lake: LakeRead) -> dict[int, int]:
+    """When a window begins -> its records that had a problem when they came, and have none by today's rules."""
+    decoded = decoded_records(spark, pipeline, [EVER], lake, "problem IS NOT NULL")
+    (records,) = prepared([without_problems(decoded)], pipeline)
+    return dict(records.groupBy(F.expr("unix_millis(window.start)")).count().collect())
 
 
 _GROUPING = tuple(Scalar(name) for name in ("STRING", "INT", "BIGINT", "BOOLEAN", "DATE"))

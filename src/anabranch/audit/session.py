@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from anabranch.audit.apply import make_audit
 from anabranch.audit.look import Wanted, look_at
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from anabranch.spark.session import Session
 
+T = TypeVar("T")
 # What is counted on the way is complete once the first row comes only where Spark runs stage by stage.
 _STAGE_BY_STAGE = {"spark.sql.adaptive.enabled": "true"}
 
@@ -56,6 +57,12 @@ class AuditSession:
             tasks_told(session.spark, phase),
         ):
             return make_audit(self._project, look, self._spark, phase)
+
+    def run(self, what: str, job: Callable[[SparkSession], T]) -> T:
+        """A job of its own, told while it runs."""
+        session = self._opened()
+        with self._ui.busy(what) as phase, session.jvm.blamed(), tasks_told(session.spark, phase):
+            return job(session.spark)
 
     def _spark(self) -> SparkSession:
         return self._opened().spark

@@ -81,6 +81,11 @@ def last_of_all(project: Project, pipeline: Pipeline) -> Audit | None:
     return next((audit for audit in audits_of(project, pipeline).newest_first() if audit.asked is None), None)
 
 
+def newest_audit(project: Project, pipeline: str, sink: str) -> Audit | None:
+    """`sink`: the name of the checkpoint's directory. No more than one is read."""
+    return next(AuditLog(project.home / "audits" / pipeline / sink).newest_first(), None)
+
+
 def all_audits(project: Project) -> Iterator[Audit]:
     """Of every pipeline, the newest first."""
     root = project.home / "audits"

@@ -14,7 +14,7 @@ from anabranch.cli.output import AsJson, cli_of, write_json, write_table
 Topic = Annotated[str | None, typer.Argument(metavar="TOPIC", help="Whose lake; not needed where there is but one.")]
 
 
-class _TopicOrCommand(TyperGroup):
+class TopicOrCommand(TyperGroup):
     """`lake TOPIC` beside `lake optimize`: a first word that is no command is the topic."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
@@ -23,7 +23,13 @@ class _TopicOrCommand(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(help="Rows, files and offsets of a lake.", invoke_without_command=True, cls=_TopicOrCommand)
+def check_topic_last(context: typer.Context, topic: str | None) -> None:
+    """Refuses a topic before the name of a command."""
+    if topic is not None:
+        raise typer.BadParameter(f"the topic comes last: {context.command_path} {context.invoked_subcommand} {topic}")
+
+
+app = typer.Typer(help="Rows, files and offsets of a lake.", invoke_without_command=True, cls=TopicOrCommand)
 
 
 @app.callback()
@@ -39,8 +45,7 @@ def lake(
     Example: anabranch lake visits --json
     """
     if context.invoked_subcommand is not None:
-        if topic is not None:
-            raise typer.BadParameter(f"the topic comes last: anabranch lake {context.invoked_subcommand} {topic}")
+        check_topic_last(context, topic)
         return
     from anabranch.project.lake import lake_state
 

@@ -13,7 +13,7 @@ import typer
 import typer.exceptions
 
 import anabranch
-from anabranch.cli import broker, lake, messages, topics
+from anabranch.cli import broker, lake, messages, problems, topics
 from anabranch.cli.audit import audit, audits
 from anabranch.cli.check import check
 from anabranch.cli.checkpoint import checkpoint
@@ -35,7 +35,6 @@ from anabranch.cli.output import (
     write_message,
 )
 from anabranch.cli.pipelines import pipelines
-from anabranch.cli.problems import problems
 from anabranch.cli.produce import produce
 from anabranch.cli.repair import repair
 from anabranch.cli.reprocess import reprocess
@@ -83,7 +82,7 @@ app.command()(repair)
 app.command()(operations)
 app.command()(undo)
 app.command()(resume)
-app.command()(problems)
+app.add_typer(problems.app, name="problems")
 app.add_typer(lake.app, name="lake")
 app.command()(config)
 

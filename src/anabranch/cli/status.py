@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,7 @@ from anabranch.cli.screen import Screen, fit_table, screen, write_remedies, writ
 from anabranch.text.layout import Column, figure, short_duration
 
 if TYPE_CHECKING:
+    from anabranch.audit.verdict import Audit
     from anabranch.streaming.status import PipelineStatus
 
 _COLUMNS = (
@@ -33,19 +34,27 @@ def status(
 
     Example: anabranch status --json
     """
+    from anabranch.audit.explain import verdict_line
+    from anabranch.audit.store import newest_audit
     from anabranch.streaming.messages import NOTHING_HAS_RUN
     from anabranch.streaming.status import status_of
 
     cli = cli_of(context)
     project = cli.project_as_read()
     found = status_of(project, every=every)
+    audits = {(one.name, one.sink): newest_audit(project, one.name, one.sink) for one in found.pipelines}
     if as_json:
-        write_json(found.as_json())
+        pipelines = [
+            {**one, "last_audit": _audit_json(audits[one["name"], one["sink"]])} for one in found.as_json()["pipelines"]
+        ]
+        write_json({**found.as_json(), "pipelines": pipelines})
     elif found.pipelines:
         on = screen()
         write_lines(fit_table(_COLUMNS, [_row(one) for one in found.pipelines], on).lines)
         for one in found.pipelines:
             _write_details(one, on)
+            if (audit := audits[one.name, one.sink]) is not None:
+                write_wrapped(f"{_name(one)}: audit of {audit.at[:_MINUTES]}Z: {verdict_line(audit)}", on)
     else:
         first = next((one.name for one in project.catalog.pipelines if not one.takes_problems), "PIPELINE")
         nothing = NOTHING_HAS_RUN(pipeline=first)
@@ -53,6 +62,17 @@ def status(
     if not as_json:
         cli.say(f"kafka: {found.kafka}")
     raise typer.Exit(0 if found.is_sound else FOUND)
+
+
+def _audit_json(audit: Audit | None) -> dict[str, Any] | None:
+    if audit is None:
+        return None
+    verdict = audit.as_json()["verdict"]
+    return {
+        "id": audit.id,
+        "at": audit.at,
+        **{name: verdict[name] for name in ("windows", "wrong", "not_counted", "completeness")},
+    }
 
 
 def _row(one: PipelineStatus) -> tuple[str, ...]:

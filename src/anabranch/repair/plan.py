@@ -12,13 +12,13 @@ from anabranch.reprocess.plan import Change
 
 # What can be repaired: for a result that is unexpected the lake gives none to send instead.
 Repairable = Literal["late", "missing", "different"]
-USUAL: tuple[Repairable, ...] = ("late", "missing")
+EVERY: tuple[Repairable, ...] = get_args(Repairable)
 
 
 def parse_classes(text: str) -> tuple[Repairable, ...]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names or [text]:
-        if name not in get_args(Repairable):
+        if name not in EVERY:
             raise messages.UNKNOWN_CLASS(name=name)
     return tuple(cast(Repairable, name) for name in dict.fromkeys(names))
 
@@ -33,7 +33,7 @@ def changes_of(found: Iterable[Mapping[str, Any]], only: Iterable[Repairable]) -
 
 def left_alone(audit: Audit, only: Iterable[Repairable]) -> Iterator[Reason]:
     """What is wrong and not repaired."""
-    for name in get_args(Repairable):
+    for name in EVERY:
         count = audit.verdict.results.get(name, 0)
         if count and name not in only:
             yield messages.NOT_REPAIRED(count=count, name=name, are="is" if count == 1 else "are")
