@@ -61,7 +61,7 @@ def verdict_line(audit: Audit) -> str:
         return f"Clean: {every} right{after}; {records} counted."
     wrong = f"{verdict.wrong:,} of {counted(verdict.windows, 'window')} {'is' if verdict.wrong == 1 else 'are'} wrong"
     if not verdict.not_counted:
-        return f"{wrong}; no record is late: {_classes(audit)}"
+        return f"{wrong}: {_classes(audit)}"
     of = f"{verdict.not_counted:,} of {_usable(audit)} {'is' if verdict.not_counted == 1 else 'are'} not counted"
     return f"{wrong}: {of} ({_percent(verdict.completeness)} complete)"
 

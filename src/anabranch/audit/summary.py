@@ -14,10 +14,11 @@ from anabranch.delta.stored import BinCount
 from anabranch.text.format import iso_utc
 
 
-def verdict_of(tally: Tally, judged: Mapping[int, WindowCount], open_windows: int, unknown: int) -> Verdict:
+def verdict_of(
+    tally: Tally, judged: Mapping[int, WindowCount], late: LateTally, usable: int, open_windows: int, unknown: int
+) -> Verdict:
     """A window is one that has a usable record, or a result."""
     starts = {start for start, one in judged.items() if one.usable} | tally.classes.keys()
-    late = sum(judged[start].late for start in tally.wrong_by_late if start in judged)
     return Verdict(
         windows=len(starts),
         equal=len(starts) - len(tally.wrong),
@@ -25,8 +26,8 @@ def verdict_of(tally: Tally, judged: Mapping[int, WindowCount], open_windows: in
         open=open_windows,
         unknown=unknown,
         results=dict(sorted(tally.results.items())),
-        usable=sum(one.usable for one in judged.values()),
-        not_counted=late,
+        usable=usable,
+        not_counted=sum(late.by_window[start] for start in tally.wrong_by_late),
     )
 
 

@@ -136,14 +136,17 @@ class LateTally:
     count: int = 0
     unread: int = 0
     by_partition: Counter[int] = field(default_factory=Counter)
+    # When the first window begins that lacks them -> how many.
+    by_window: Counter[int] = field(default_factory=Counter)
     # By how much -> how many.
     late_by_ms: Counter[int] = field(default_factory=Counter)
     named: list[LateRecord] = field(default_factory=list)
 
-    def take(self, one: LateRecord) -> None:
+    def take(self, one: LateRecord, length_ms: int) -> None:
         self.count += 1
         self.unread += not one.was_read
         self.by_partition[one.partition] += 1
+        self.by_window[one.window_end_ms - length_ms] += 1
         self.late_by_ms[one.late_by_ms] += 1
         if len(self.named) < MOST_NAMED:
             self.named.append(one)
@@ -174,7 +177,7 @@ def tally_late(
     tally = LateTally()
     for stored in records:
         one = late_record(stored, timeline, windows)
-        tally.take(one)
+        tally.take(one, windows.length_ms)
         for start_ms in windows_of_bin(one.event_ms // windows.bin_ms, windows):
             cutoffs = timeline.cutoffs(start_ms + windows.length_ms)
             if cutoffs is not None and one.offset >= cutoffs.get(one.partition, 0) and start_ms in counts:
