@@ -33,7 +33,8 @@ _PLACES = {
     "undo": ((_PLAN, _JOURNAL), "The plan of an undo; as a journal, of the one under way."),
     "reprocess": (
         (_PLAN,),
-        "The plan of a reprocess. All its results are in `results.jsonl.gz` beside it, one line for each: key, what the topic held, what it should hold.",
+        "The plan of a reprocess. All its results are in `results.jsonl.gz` beside it, one line for each: key, what the topic"
+        " held, what it should hold.",
     ),
     "repair": ((_PLAN,), "The plan of a repair, which has the fields of a reprocess."),
     "lake-proof": (
