@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from anabranch.audit.store import AUDIT
 from anabranch.checkpoint.baseline import Baseline
 from anabranch.checkpoint.baseline_file import BASELINE
 from anabranch.checkpoint.history import HISTORY, BatchRecord, HistoryEntry, NewestEvent, WatermarkJump
@@ -33,6 +34,7 @@ from anabranch.storage.files import Format
 from anabranch.storage.lease import LEASE, Holder, ProcessMark
 from anabranch.streaming.messages import ROWS_DELETED, ROWS_RESTORED
 from anabranch.streaming.sinks.delta import ROWS, VERSIONS
+from tests.golden.audit_sample import AUDIT_SAMPLE
 
 _MARK = ProcessMark(4711, 1757606666.5, "5d0f7c2e-1b1c-4a53-9f55-6a3c1f0f9e11/123456")
 _ROWS = WrittenRows("/data/lake", "20250904T070000-rewind-1a2b", "2d01", {"visits": {"0": (30, 90)}}, 60, 8, 8, 2)
@@ -152,11 +154,14 @@ SAMPLES: list[tuple[Format[Any], Any]] = [
     (REPAIR, replace(_REPROCESS, operation="20250904T080000-repair-5e6f", audit="20250904T075900-audit-7a8b")),
     (ROWS, _ROWS),
     (VERSIONS, WrittenVersions("/data/out", "20250904T070000-rewind-1a2b", "2d01", 4, 60, 8, 8, 2)),
+    (AUDIT, AUDIT_SAMPLE),
     (PROOF, LakeProof("table-id", 12, "visits", {0: (0, 42), 1: (3, 9)})),
 ]
 
 # What is read of the golden file of an earlier number.
 EARLIER: list[tuple[Format[Any], int, Any]] = [
+    (DEFINITION, 1, definition_of(_PIPELINE)),
+    (MANIFEST, 1, manifest_of(Catalog((_TOPIC,), (_PIPELINE,)), {"/data/pipelines.py": "0" * 64})),
     (REPROCESS, 2, _REPROCESS),
     (REPROCESS, 1, replace(_REPROCESS, unexpected_results=0, unexpected=())),
     (BASELINE, 2, _BASELINE),

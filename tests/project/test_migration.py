@@ -11,11 +11,16 @@ from typing import Any
 
 import pytest
 
+from anabranch.checkpoint.reader import read_logs
+from anabranch.checkpoint.reconcile import reconcile
+from anabranch.storage.files import CheckpointLocation
 from tests.support.harness import Project
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 # Plans name the directory in which they were made.
 HOME = Path("/tmp/golden/project")
+# From before it was made.
+PERIOD = "9999d"
 UNFINISHED = "20261117T085543-rewind-1109"
 
 
@@ -81,6 +86,27 @@ def test_operations_and_totals_are_as_they_were(project: Project, then: dict[str
         after = status[before["name"]]
         assert (after["records"], after["problems"]) == (before["records"], before["problems"]), before["name"]
         assert after["operation"] == before["operation"]
+
+
+def test_its_history_is_continued_from_the_logs_and_what_was_not_kept_is_said_to_be_unknown(project: Project) -> None:
+    status = status_of(project)["visits-lake"]
+    old = said(project, "history", "visits-lake", "--last", PERIOD)["lines"]
+    batches = [line for line in old if line["kind"] == "batch"]
+    assert [line["batch"] for line in batches] == list(range(status["last_batch"] + 1))
+    for name in ("ranges", "planned_at", "committed_at", "phases_ms", "state_rows", "code", "late", "duration_ms"):
+        assert {line[name] for line in batches} == {None}, name
+
+    # Its last two batches have left no line: a start adds them from the logs, which tell where they read.
+    location = CheckpointLocation(Path(status["checkpoint"]))
+    whole = location.history.read_text(encoding="utf-8").splitlines(keepends=True)
+    location.history.write_text("".join(whole[:-2]), encoding="utf-8")
+    assert reconcile(location, read_logs(location.storage())) == status["last_batch"]
+    *before, first, second = said(project, "history", "visits-lake", "--last", PERIOD)["lines"]
+    assert before == old[:-2]
+    for line, was in zip((first, second), batches[-2:], strict=True):
+        read = sum(end - begin for partitions in line["ranges"].values() for begin, end in partitions.values())
+        assert (line["batch"], line["records"], read) == (was["batch"], was["records"], was["records"])
+    assert status_of(project)["visits-lake"]["records"] == status["records"]
 
 
 def test_the_unfinished_rewind_is_resumed(project: Project) -> None:

@@ -11,6 +11,8 @@ from confluent_kafka.admin import AdminClient
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
+from anabranch.checkpoint.figures import counting
+from anabranch.checkpoint.history import EMPTY, newest_entry, newest_first
 from anabranch.checkpoint.reader import read_checkpoint
 from anabranch.cli.main import run_command
 from anabranch.delta.table import query
@@ -44,6 +46,20 @@ def newest_operation(directory: Path) -> str:
 
 def batches(lake: Stream) -> list[int]:
     return read_checkpoint(LocalStorage(lake.checkpoint)).batches
+
+
+def test_batches_that_a_killed_run_left_without_a_line_are_in_the_history_that_an_undo_restores(lake: Stream) -> None:
+    def counted() -> tuple[list[int], int]:
+        found = [entry for entry in counting(newest_first(lake.location)) if entry.ran is not None]
+        assert all(entry.ran is not None and entry.ran.ranges is not None for entry in found)
+        return [entry.batch for entry in found], (newest_entry(lake.location) or EMPTY).total_records
+
+    # None has one: this run had no runner.
+    assert counted() == ([], 0)
+    operation = rewind(lake, 3)
+    assert counted() == ([2, 1, 0], 3 * A_BATCH)
+    assert run_command(["-C", str(lake.directory), "undo", operation, "--yes"]) == 0
+    assert counted() == ([5, 4, 3, 2, 1, 0], VISITS)
 
 
 def test_every_batch_can_be_rewound_to_and_every_offset_is_there_once(lake: Stream, topics: KafkaAdmin) -> None:

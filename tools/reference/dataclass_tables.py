@@ -64,7 +64,7 @@ def _meanings(kind: type) -> dict[str, str]:
     ours = MEANINGS.get(kind.__name__, {})
     found = {field.name: ours.get(field.name) or comments[field.name] for field in dataclasses.fields(kind)}
     missing = [name for name, meaning in found.items() if not meaning] + sorted(ours.keys() - found.keys())
-    assert not missing, f"describe {missing} of {kind.__name__} in tools/reference/meanings.py"
+    assert not missing, f"describe {missing} of {kind.__name__} in tools/reference/meanings/"
     return found
 
 

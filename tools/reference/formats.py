@@ -33,9 +33,15 @@ _PLACES = {
     "undo": ((_PLAN, _JOURNAL), "The plan of an undo; as a journal, of the one under way."),
     "reprocess": (
         (_PLAN,),
-        "The plan of a reprocess. All its results are in `results.jsonl.gz` beside it, one line for each: key, what the topic held, what it should hold.",
+        "The plan of a reprocess. All its results are in `results.jsonl.gz` beside it, one line for each: key, what the topic"
+        " held, what it should hold.",
     ),
     "repair": ((_PLAN,), "The plan of a repair, which has the fields of a reprocess."),
+    "audit": (
+        (".anabranch/audits/PIPELINE/SINK/ID/audit.json",),
+        "What an audit found. All results that are wrong are in `found.jsonl.gz` beside it, one line for each, as `--json` has"
+        " them.",
+    ),
     "lake-proof": (
         (".anabranch/lake-proof-PIPELINE.json",),
         "For which offsets the lake that PIPELINE fills was proven complete: a reprocess proves only what came since."

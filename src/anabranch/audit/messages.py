@@ -41,6 +41,6 @@ RESULTS_EXPIRED = note(
     "partition {partition} of {topic} retains nothing before offset {first}: a result that is missing may have expired there",
 )
 OTHER_CODE = note(
-    "other-code",
+    "audited-other-code",
     "{batches:#batch/batches} of these ran with other code or settings than today's: where results differ, that may be why",
 )

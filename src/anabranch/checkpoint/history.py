@@ -181,7 +181,9 @@ def append_rewind(location: CheckpointLocation, operation: str, to_batch: int) -
     """From here on the batches from this one on no longer count. Written again after a crash, it changes nothing."""
     if not _is_newest(location, operation):
         below = entry_below(_newest_first(location.history), to_batch)
-        entry = replace(below, batch=to_batch - 1, ran=None, operation=operation, undoes=None)
+        # Batches between the two left no line.
+        uncounted = below.uncounted + to_batch - 1 - below.batch
+        entry = replace(below, batch=to_batch - 1, uncounted=uncounted, ran=None, operation=operation, undoes=None)
         append_entries(location, [entry], is_durable=True)
 
 

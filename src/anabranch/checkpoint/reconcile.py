@@ -5,7 +5,10 @@ The logs are the truth about which batches ran. What only the event could tell i
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import accumulate, islice
 
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.history import (
@@ -20,10 +23,10 @@ from anabranch.checkpoint.history import (
 )
 from anabranch.checkpoint.logged import logged
 from anabranch.storage.files import CheckpointLocation
-from anabranch.text.format import iso_utc, parse_instant
+from anabranch.text.format import instant, iso_utc, parse_instant
 
-# So many batches are read from the logs at most: a second of a start. Those before them are counted as not known.
-_MOST_BATCHES = 2000
+# So many lines go to the disk at once: a start that is killed meanwhile continues behind them.
+_LINES_AT_ONCE = 1000
 # A batch's event has its time to the millisecond, at the begin of its trigger: what ended before its plan is another batch.
 _SLACK_MS = 1000
 # The operation of an entry that says: what is above it was of another query, whose checkpoint is gone.
@@ -32,34 +35,46 @@ CHECKPOINT_REPLACED = "checkpoint-replaced"
 
 def reconcile(location: CheckpointLocation, checkpoint: Checkpoint, below: int | None = None) -> int:
     """Appends what the history lacks of the committed batches, all or those below one. The newest batch that it has then."""
-    known = counting_entry(location, checkpoint)
-    committed = -1 if checkpoint.commits.newest is None else checkpoint.commits.newest
-    last = committed if below is None else min(committed, below - 1)
-    entries: list[HistoryEntry] = []
-    for batch in range(max(known.batch + 1, last - _MOST_BATCHES + 1), last + 1):
-        if (record := record_of_logs(checkpoint, batch)) is not None:
-            entries.append(entry_after(entries[-1] if entries else known, record))
-    newest = newest_entry(location)
-    if not entries and newest is not None and newest.batch > committed:
-        entries.append(replace(known, ran=None, operation=CHECKPOINT_REPLACED, undoes=None))
-    append_entries(location, entries)
-    return entries[-1].batch if entries else known.batch
+    newest, known = newest_entry(location), counting_entry(location, checkpoint)
+    if newest is not None and newest != known:
+        known = replace(known, ran=None, operation=CHECKPOINT_REPLACED, undoes=None)
+        append_entries(location, [known])
+    lacking = _records(checkpoint, known.batch + 1, _committed(checkpoint) + 1 if below is None else below)
+    while records := list(islice(lacking, _LINES_AT_ONCE)):
+        entries = list(accumulate(records, entry_after, initial=known))[1:]
+        append_entries(location, entries)
+        known = entries[-1]
+    return known.batch
 
 
 def counting_entry(location: CheckpointLocation, checkpoint: Checkpoint) -> HistoryEntry:
     """The newest entry that is of this checkpoint: one that was moved away by hand left a history of other batches."""
-    committed = -1 if checkpoint.commits.newest is None else checkpoint.commits.newest
-    found = entry_below(newest_first(location), committed + 1)
+    found = entry_below(newest_first(location), _committed(checkpoint) + 1)
     return found if _is_of(found, checkpoint) else EMPTY
 
 
+def _committed(checkpoint: Checkpoint) -> int:
+    return -1 if checkpoint.commits.newest is None else checkpoint.commits.newest
+
+
 def _is_of(entry: HistoryEntry, checkpoint: Checkpoint) -> bool:
-    """Whether its batch may be the one in the log: not if it had ended before that one was planned."""
+    """Whether its batch may be the one in the log: not if it was planned at another time, or had ended before that."""
     ran, planned = entry.ran, checkpoint.offset_entry(entry.batch)
-    if ran is None or ran.duration_ms is None or planned is None:
+    if ran is None or planned is None:
+        return True
+    if ran.planned_at is not None:
+        return ran.planned_at == instant(planned.timestamp_ms)
+    if ran.duration_ms is None:
         return True
     ended_ms = parse_instant(ran.at, "UTC").timestamp() * 1000 + ran.duration_ms
     return ended_ms + _SLACK_MS >= planned.timestamp_ms
+
+
+def _records(checkpoint: Checkpoint, begin: int, end: int) -> Iterator[BatchRecord]:
+    """Of the committed batches that the logs still have, oldest first."""
+    for batch in checkpoint.batches[bisect_left(checkpoint.batches, begin) : bisect_left(checkpoint.batches, end)]:
+        if (record := record_of_logs(checkpoint, batch)) is not None:
+            yield record
 
 
 def record_of_logs(checkpoint: Checkpoint, batch: int) -> BatchRecord | None:

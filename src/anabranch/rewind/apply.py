@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from anabranch.checkpoint.history import append_rewind, append_undo, take_back
-from anabranch.checkpoint.reader import read_checkpoint
+from anabranch.checkpoint.reader import read_checkpoint, read_logs
+from anabranch.checkpoint.reconcile import reconcile
 from anabranch.errors import Refused
 from anabranch.operations.change import SinkChange
 from anabranch.operations.fence import Application, silent
@@ -46,6 +47,8 @@ def apply(log: OperationLog, plan: Plan, progress: OnProgress) -> tuple[Check, .
         application = _application(plan, progress)
         # Interrupted behind the commit point the query may have run since: then there is nothing left to compare.
         is_new = not application.is_committed()
+        if plan.pipeline is not None:
+            _complete_history(CheckpointLocation(Path(plan.checkpoint)))
         try:
             application.apply()
         except Refused:
@@ -59,6 +62,16 @@ def apply(log: OperationLog, plan: Plan, progress: OnProgress) -> tuple[Check, .
     if failed := [check.what for check in checks if not check.holds]:
         raise messages.NOT_VERIFIED(operation=operation, failed=failed, subject=plan.pipeline or plan.checkpoint)
     return checks
+
+
+def _complete_history(location: CheckpointLocation) -> None:
+    """Batches that a killed run has left without a line get theirs, as long as their logs are in their place.
+
+    Behind a fence they may not be: then this was done before it was raised.
+    """
+    logs = read_logs(location.storage())
+    if logs.fence is None:
+        reconcile(location, logs)
 
 
 def roll_back(log: OperationLog, operation: Operation, progress: OnProgress) -> None:
