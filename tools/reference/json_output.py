@@ -80,12 +80,7 @@ One of kind `operation`:
 The totals:
 
 {fields_table(Totals)}
-## lateness
-
-{fields_table(Lateness)}
-A delay:
-
-{fields_table(DelayRow)}
+{_lateness()}
 ## checkpoint
 
 A batch has the fields below; a source has `kind`, `start`, `end` and `rows`.
@@ -114,3 +109,12 @@ The level is `finding`, or `warning`, which leaves the exit code at 0.
 
 {fields_table(CheckResult)}
 """
+
+
+def _lateness() -> str:
+    return f"""## lateness
+
+{fields_table(Lateness)}
+A delay:
+
+{fields_table(DelayRow)}"""
