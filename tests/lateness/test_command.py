@@ -166,3 +166,12 @@ def test_a_file_that_cannot_be_written_fails_with_its_name(ran: Desk, tmp_path: 
     missing = tmp_path / "no-such" / "lateness.svg"
     code, out = ran("lateness", "visits-counter", "--svg", str(missing))
     assert (code, str(missing) in out) == (1, True), out
+
+
+def test_where_the_watermarks_are_those_of_another_delay_it_is_said_how_many_were_really_dropped(desk: Desk) -> None:
+    """The batches ran with a delay of 10 minutes; without a baseline, today's is what the settings say."""
+    draw_ran(desk.project, "visits-counter", BATCHES)
+    (desk.project / "anabranch.toml").write_text('[pipeline.visits-counter]\nwatermark = "20m"\n', encoding="utf-8")
+    report = found(desk)
+    assert (report["delay_s"], late_by_delay(report)[20], report["dropped"]) == (1200, (1, 1), 2)
+    assert "Really dropped were 2" in " ".join(desk("lateness", "visits-counter")[1].split())
