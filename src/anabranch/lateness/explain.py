@@ -86,7 +86,7 @@ def notes(found: Lateness) -> Iterator[str]:
     if found.basis == "watermarks":
         yield "The newest event of some batches is not known: told from their watermarks, as if the delay was never another."
     if found.dropped != _today(found).late:
-        yield f"Really dropped were {found.dropped:,}: some of these batches ran with another delay."
+        yield f"Really dropped were {found.dropped:,}: the watermarks of some batches are not those that today's delay makes."
 
 
 def _today(found: Lateness) -> DelayRow:
