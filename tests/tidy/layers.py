@@ -61,6 +61,7 @@ PURE = (
     *("reprocess/plan", "reprocess/tally", "reprocess/completeness", "reprocess/staleness", "reprocess/explain"),
     *(f"audit/{name}" for name in ("judge", "windows", "verdict", "concentration", "explain", "ranges", "tally", "summary")),
     *("repair/plan", "delta/stored"),
+    *(f"lateness/{name}" for name in ("reach", "curve", "report", "explain", "scale", "picture")),
     *("delta/hours", "delta/written_rows", "delta/engine_errors", "kafka/properties", "kafka/embedded/configuration"),
     *(f"streaming/{name}" for name in ("result_headers", "failures", "lateness", "console_table", "run_progress", "startable")),
     *(f"generator/{name}" for name in ("recipe", "timeline", "visits", "events", "values", "words", "spoil", "pace")),
@@ -78,6 +79,7 @@ PURE_EXCEPTIONS = {
     "generator/visits": {"random"},
     "generator/events": {"random"},
     "kafka/embedded/configuration": {"pathlib"},
+    "lateness/picture": {"svg", "html"},
 }
 # One place for each library.
 ONLY_IN = {
@@ -91,6 +93,8 @@ ONLY_IN = {
     "confluent_kafka": {"kafka", "generator"},
     "deltalake": {"delta"},
     "pyarrow": {"delta"},
+    "numpy": {"delta/counts.py", "lateness/tally.py"},
+    "svg": {"lateness/picture.py"},
     "typer": {"cli"},
     "rich": {"cli"},
     "pydantic": {"project/settings.py", "project/setting_values.py", "storage/files.py"},

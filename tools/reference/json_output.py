@@ -5,6 +5,8 @@ from __future__ import annotations
 from anabranch.checkpoint.figures import Jump
 from anabranch.checkpoint.report import BatchView, OperatorView
 from anabranch.delta.lake import LakeState, Problem
+from anabranch.lateness.curve import DelayRow
+from anabranch.lateness.report import Lateness
 from anabranch.project.doctor import CheckResult
 from anabranch.streaming.batch_list import BatchList, Operated, Totals
 from anabranch.streaming.status import PipelineStatus
@@ -50,6 +52,7 @@ Match on `code` and `params`; the words may change.
 | `generate` | `acknowledged`, `by_kind`, `seconds`, `records_per_second`, `first_event_time`, `last_event_time` |
 | `history` | see below |
 | `lake` | see below |
+| `lateness` | see below |
 | `operations` | a list of `id`, `kind`, `state`, `plan`, `receipt`; with an id, that one |
 | `pipelines` | a list of pipelines, as this project's settings have them |
 | `problems` | `counts` (problem -> number of records) and `records`; see below |
@@ -77,6 +80,7 @@ One of kind `operation`:
 The totals:
 
 {fields_table(Totals)}
+{_lateness()}
 ## checkpoint
 
 A batch has the fields below; a source has `kind`, `start`, `end` and `rows`.
@@ -105,3 +109,12 @@ The level is `finding`, or `warning`, which leaves the exit code at 0.
 
 {fields_table(CheckResult)}
 """
+
+
+def _lateness() -> str:
+    return f"""## lateness
+
+{fields_table(Lateness)}
+A delay:
+
+{fields_table(DelayRow)}"""

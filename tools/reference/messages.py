@@ -18,6 +18,7 @@ _EXIT_CODES: dict[Kind, int] = {
 _PARAMETERS = "Names in braces are parameters; `--json` carries them beside the code.\n"
 
 _ABOUT = {
+    "audit": "What is said of a stream and its lake at one moment.",
     "check": "`anabranch check`.",
     "checkpoint": "Checkpoints, and what one was created with.",
     "cli": "The command line itself.",
@@ -25,6 +26,7 @@ _ABOUT = {
     "errors": "What every part may meet.",
     "generator": "`anabranch generate`.",
     "kafka": "Clusters, topics, records, client properties and the embedded broker.",
+    "lateness": "`anabranch lateness`.",
     "operations": "Operations of any kind: rewind, undo and reprocess.",
     "pipeline": "Pipelines and their sinks.",
     "project": "A project and its settings.",

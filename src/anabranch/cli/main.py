@@ -24,6 +24,7 @@ from anabranch.cli.doctor import doctor
 from anabranch.cli.generate import generate
 from anabranch.cli.history import history
 from anabranch.cli.init import init
+from anabranch.cli.lateness import lateness
 from anabranch.cli.operations import operations
 from anabranch.cli.output import (
     Cli,
@@ -73,6 +74,7 @@ app.command()(run)
 app.command()(stop)
 app.command()(status)
 app.command()(history)
+app.command()(lateness)
 app.command()(checkpoint)
 app.command()(rewind)
 app.command()(reprocess)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from deltalake import QueryBuilder
@@ -17,6 +17,10 @@ from deltalake import QueryBuilder
 from anabranch.delta.lake import open_lake
 from anabranch.delta.stored import CHECK_MODULUS, BinCount, Cutoff, Newest, StoredRecord
 from anabranch.delta.table import moment, readable, text
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 # [first, end) of event times.
 Times = tuple[datetime, datetime]
@@ -78,6 +82,23 @@ def newest_of_partitions(path: str, topic: str, version: int) -> list[Newest]:
     return [Newest(**row) for row in _rows(path, version, sql)]
 
 
+def event_times(
+    path: str, topic: str, version: int, times: tuple[datetime | None, datetime | None]
+) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+    """The usable records within these times, group by group: a partition, and of each record its offset and its event time in
+    microseconds. In no order. `times`: None has no bound."""
+    bounds = (f'"event_time" {operator} {moment(one)}' for operator, one in zip((">=", "<"), times, strict=True) if one)
+    sql = f"""
+        SELECT "partition", "offset", {_EVENT_US} AS "event_us" FROM held
+        WHERE {" AND ".join([f'"topic" = {text(topic)}', '"problem" IS NULL AND "event_time" IS NOT NULL', *bounds])}
+        """
+    for group in _groups(path, version, sql):
+        partitions, offsets, event_us = (group.column(name).to_numpy(zero_copy_only=False) for name in group.schema.names)
+        for partition in sorted(set(partitions.tolist())):
+            of_it = partitions == partition
+            yield partition, offsets[of_it].astype("int64"), event_us[of_it].astype("int64")
+
+
 # Delta's times are microseconds.
 _EVENT_US = "arrow_cast(\"event_time\", 'Int64')"
 _COLUMNS = f'"partition", "offset", {_EVENT_US} AS "event_us", "record_time"'
@@ -108,8 +129,13 @@ def _from(begins: Mapping[int, int]) -> str:
 
 
 def _rows(path: str, version: int, sql: str) -> Iterator[dict[str, Any]]:
-    """Group by group as the engine makes them: the driver never holds all."""
+    for group in _groups(path, version, sql):
+        yield from group.to_pylist()
+
+
+def _groups(path: str, version: int, sql: str) -> Iterator[pa.RecordBatch]:
+    """As the engine makes them: the driver never holds all."""
     table = open_lake(Path(path), version)
     with readable(path):
         for group in QueryBuilder().register("held", table).execute(sql):
-            yield from pa.record_batch(group).to_pylist()
+            yield pa.record_batch(group)

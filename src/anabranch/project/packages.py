@@ -10,8 +10,9 @@ from anabranch.project import messages
 
 # The module that is imported -> the package that has it.
 _PACKAGES = {
-    **{name: name for name in ("pyspark", "pandas", "pyarrow", "deltalake", "pydantic", "rich", "filelock", "psutil")},
+    **{name: name for name in ("pyspark", "pandas", "pyarrow", "deltalake", "pydantic", "rich", "filelock", "psutil", "numpy")},
     "platformdirs": "platformdirs",
+    "svg": "svg.py",
     "confluent_kafka": "confluent-kafka",
     "google": "protobuf",
     "pydantic_settings": "pydantic-settings",
