@@ -18,7 +18,7 @@ _EXIT_CODES: dict[Kind, int] = {
 _PARAMETERS = "Names in braces are parameters; `--json` carries them beside the code.\n"
 
 _ABOUT = {
-    "audit": "What is said of a stream and its lake at one moment.",
+    "audit": "Audits and explanations.",
     "check": "`anabranch check`.",
     "checkpoint": "Checkpoints, and what one was created with.",
     "cli": "The command line itself.",
@@ -30,6 +30,7 @@ _ABOUT = {
     "operations": "Operations of any kind: rewind, undo and reprocess.",
     "pipeline": "Pipelines and their sinks.",
     "project": "A project and its settings.",
+    "repair": "Repairs, and records whose problem is gone.",
     "reprocess": "`anabranch reprocess`.",
     "rewind": "`anabranch rewind` and `anabranch undo`.",
     "spark": "Java, the jars and the JVM.",

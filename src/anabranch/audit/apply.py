@@ -206,7 +206,7 @@ def _notes(project: Project, look: Look, stored: Sequence[BinCount], decoded: De
         yield messages.RULES_CHANGED(stored=problems, now=decoded.problems, topic=look.pipeline.topic.name)
     for partition, (first, _) in sorted(look.target.offsets.items()):
         if first:
-            yield messages.RESULTS_EXPIRED(partition=partition, first=first, topic=_topic(look.pipeline.sink))
+            yield messages.MAY_HAVE_EXPIRED(partition=partition, first=first, topic=_topic(look.pipeline.sink))
     timeline, code = look.pinned.ran.timeline, run_fingerprint(look.pipeline, project.settings.timezone)
     batches = range(timeline.first, timeline.last + 1)
     if other := sum(look.pinned.ran.codes.get(batch, code) != code for batch in batches):

@@ -36,7 +36,7 @@ RULES_CHANGED = note(
 LAKE_IS_BEHIND = note(
     "lake-is-behind", "the lake has not yet what the last {batches:#batch/batches} of the stream read: judged is what it has"
 )
-RESULTS_EXPIRED = note(
+MAY_HAVE_EXPIRED = note(
     "results-may-have-expired",
     "partition {partition} of {topic} retains nothing before offset {first}: a result that is missing may have expired there",
 )

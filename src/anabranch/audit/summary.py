@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from anabranch.audit.concentration import Candidate
 from anabranch.audit.tally import Tally
 from anabranch.audit.verdict import Balance, ClosedBy, Concentration, Late, Verdict
 from anabranch.audit.windows import LateTally, WindowCount
-from anabranch.checkpoint.history import NewestEvent
 from anabranch.checkpoint.timeline import Timeline
 from anabranch.delta.stored import BinCount
 from anabranch.text.format import iso_utc
+
+
+class Event(Protocol):
+    """The greatest event time that a batch has read."""
+
+    @property
+    def at(self) -> str: ...
+    @property
+    def record(self) -> str: ...
 
 
 def verdict_of(
@@ -71,9 +80,7 @@ def partition_shares(late: LateTally, stored: Sequence[BinCount]) -> tuple[Candi
     return Candidate("partition", str(partition), count, late.count), having, sum(one.usable for one in stored)
 
 
-def closed_by(
-    timeline: Timeline, newest_events: Mapping[int, NewestEvent], window_end_ms: int, delay_ms: int
-) -> ClosedBy | None:
+def closed_by(timeline: Timeline, newest_events: Mapping[int, Event], window_end_ms: int, delay_ms: int) -> ClosedBy | None:
     """None: the window is open, or closed before the oldest batch that is known."""
     first_dropping = timeline.closing_batch(window_end_ms)
     if first_dropping is None or first_dropping <= timeline.first:
