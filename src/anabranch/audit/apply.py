@@ -210,4 +210,4 @@ def _notes(project: Project, look: Look, stored: Sequence[BinCount], decoded: De
     timeline, code = look.pinned.ran.timeline, run_fingerprint(look.pipeline, project.settings.timezone)
     batches = range(timeline.first, timeline.last + 1)
     if other := sum(look.pinned.ran.codes.get(batch, code) != code for batch in batches):
-        yield messages.OTHER_CODE(batches=other)
+        yield messages.RAN_OTHER_CODE(batches=other)

@@ -40,7 +40,7 @@ MAY_HAVE_EXPIRED = note(
     "results-may-have-expired",
     "partition {partition} of {topic} retains nothing before offset {first}: a result that is missing may have expired there",
 )
-OTHER_CODE = note(
-    "audited-other-code",
+RAN_OTHER_CODE = note(
+    "ran-other-code",
     "{batches:#batch/batches} of these ran with other code or settings than today's: where results differ, that may be why",
 )

@@ -23,6 +23,7 @@ PROJECTS: dict[str, dict[str, str]] = {
         "trigger_s": "How often a batch starts, in seconds; null: as soon as there is data.",
         "max_offsets": "How many records of each topic a batch takes at most; null: all.",
         "future_tolerance_s": "How much later than its record's Kafka timestamp an event may be, in seconds; null: no limit.",
+        "float_tolerance": "By how much floats of two results may differ, relative to the greater one; 0: not at all.",
         "skip": "Records that are left out, TOPIC:PARTITION:OFFSET.",
         "window_s": "The length of its windows, in seconds.",
         "slide_s": "How often a window begins, in seconds, where windows overlap.",
