@@ -124,11 +124,11 @@ class Stage:
             raise self.failed(f"`anabranch {join(command)}`: {done.stderr.strip()}")
         return done.stdout if done.returncode == 0 else ""
 
-    def anabranch(self, *command: str) -> None:
+    def anabranch(self, *command: str, ends_with: int = 0) -> None:
         """Shows a command, runs it, and waits for its end."""
         with self.started(*command) as process:
             pass
-        if process.returncode != 0:
+        if process.returncode != ends_with:
             raise self.failed(f"`anabranch {join(command)}` ended with {process.returncode}")
 
     @contextmanager

@@ -18,14 +18,15 @@ from time import monotonic
 import typer
 
 from anabranch.cli.demo.stage import Stage
+from anabranch.cli.output import FOUND
 
 _VISIT = re.compile(r"Partition\[\d+\] > Printing visit=(Row\(.*\))\n?")
 _BATCHES_BEFORE_STOP = 3
 
 
 def demo(context: typer.Context) -> None:
-    """Everything, embedded, from nothing: a broker, visits, a stream, a restart that loses nothing, a correction, a rewind,
-    and a pipeline of your own.
+    """Everything, embedded, from nothing: a broker, visits, a stream, a restart that loses nothing, late visits found and
+    repaired, a rewind, and a pipeline of your own.
 
     Example: anabranch demo
     """
@@ -79,11 +80,16 @@ def counts_by_window(stage: Stage) -> None:
         stage.tell("\nTwo visits come late. The stream ignores them: their window is closed. The lake has them.")
         stage.produce("clicks", "07:03", "07:04")
         stage.await_lake(11)
-        window = ("--from", "2025-09-04T07:00", "--to", "2025-09-04T07:10")
-        stage.anabranch("reprocess", "visits-counter", *window, "--yes")
+        stage.tell("\nWhich results are wrong now? The audit exits with 4, since it finds one.")
+        stage.anabranch("audit", "visits-counter", ends_with=FOUND)
+        stage.anabranch("explain", "visits-counter", "--window", "2025-09-04T07:00Z")
+        stage.tell("\nThat one is corrected, and audited again.")
+        stage.anabranch("repair", "visits-counter", "--yes")
         stage.anabranch("consume", "visits_counter")
         stage.tell("\n3 became 5 for 07:00, and the stream went on beside it. It is stopped now.")
         stage.anabranch("stop", "visits-lake", "visits-counter")
+    stage.anabranch("audit", "visits-counter")
+    stage.anabranch("lateness", "visits-counter")
 
 
 def a_bad_batch_is_taken_back(stage: Stage) -> None:
@@ -133,7 +139,7 @@ CHAPTERS: tuple[tuple[str, Callable[[Stage], None]], ...] = (
     ("Visits arrive", visits_arrive),
     ("A Spark Structured Streaming query prints them", a_stream_prints_them),
     ("Stopped in the middle, it resumes where it stopped", it_resumes_where_it_stopped),
-    ("Counts by window, late visits, and the correction beside the running stream", counts_by_window),
+    ("Counts by window, late visits; found, explained and repaired beside the running stream", counts_by_window),
     ("A bad batch is taken back, with what it wrote", a_bad_batch_is_taken_back),
     ("A pipeline of your own: checked, run, corrected", a_pipeline_of_ones_own),
 )
