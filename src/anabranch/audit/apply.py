@@ -96,7 +96,8 @@ def _asked(project: Project, look: Look, spark: Callable[[], SparkSession], phas
     from dataclasses import replace
 
     from anabranch.audit.results import Asked, TableRead, fields_of
-    from anabranch.reprocess.recompute import LakeRead, TopicRead
+    from anabranch.reprocess.apply import lake_read
+    from anabranch.reprocess.recompute import TopicRead
 
     sink, timeline, windows = look.pipeline.sink, look.pinned.ran.timeline, windows_of(look.pipeline)
     emitted = (
@@ -108,7 +109,7 @@ def _asked(project: Project, look: Look, spark: Callable[[], SparkSession], phas
     asked = Asked(
         pipeline=look.pipeline,
         ranges=look.ranges,
-        lake=LakeRead(look.pinned.lake, look.pinned.lake_version, project.settings.timezone),
+        lake=lake_read(project, look.pipeline, look.pinned.lake_version),
         emitted=emitted,
         begins=look.pinned.begins,
         late=_cutoffs(look, late),

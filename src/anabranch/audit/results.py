@@ -30,6 +30,7 @@ from anabranch.reprocess.recompute import (
     decoded_records,
     emitted_results,
     recomputed,
+    records_for,
     usable_within,
 )
 from anabranch.streaming.results import as_records
@@ -94,7 +95,7 @@ class Row:
 def judged_rows(spark: SparkSession, asked: Asked, decoded: Decoded) -> Iterator[Row]:
     """By Spark from end to end. `decoded` is filled in behind the last row."""
     observation = Observation()
-    records = _records(spark, asked, asked.ranges).observe(observation, *_observed(asked))
+    records = _read(records_for(spark, asked.pipeline, asked.ranges, asked.lake), asked).observe(observation, *_observed(asked))
     usable = usable_within(records, asked.pipeline, asked.ranges)
     keyed = _keyed(asked.pipeline)
     should_be = _as_table(asked, recomputed(usable, keyed, asked.ranges))
@@ -112,9 +113,8 @@ def judged_rows(spark: SparkSession, asked: Asked, decoded: Decoded) -> Iterator
         decoded.having = tuple(found[f"having_{number}"] for number in range(len(asked.candidates)))
 
 
-def _records(spark: SparkSession, asked: Asked, ranges: Sequence[Range]) -> DataFrame:
-    """That the stream was to read."""
-    records = decoded_records(spark, asked.pipeline, ranges, asked.lake)
+def _read(records: DataFrame, asked: Asked) -> DataFrame:
+    """Those that the stream was to read."""
     for partition, first in asked.begins.items():
         records = records.where(f"NOT (_partition = {partition} AND _offset < {first})")
     return records
@@ -128,7 +128,9 @@ def _without(
         return None
     windows = windows_of(keyed)
     ranges = covering(sorted({one.end_ms - windows.length_ms for one in cutoffs}), windows.slide_ms)
-    usable = usable_within(_records(spark, asked, ranges), keyed, ranges)
+    # What they have in common is in fields that are decoded.
+    found = decoded_records(spark, keyed, ranges, asked.lake) if shares else records_for(spark, keyed, ranges, asked.lake)
+    usable = usable_within(_read(found, asked), keyed, ranges)
     if shares is not None:
         having = (f"count_if({_text(one.field)} = {literal(one.value)})" for one in asked.candidates)
         counts = [F.expr(f"{count} AS having_{number}") for number, count in enumerate(having)]

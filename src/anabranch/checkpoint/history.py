@@ -140,9 +140,9 @@ def newest_first(location: CheckpointLocation) -> Iterator[HistoryEntry]:
     return _newest_first(location.history)
 
 
-def lines_newest_first(location: CheckpointLocation) -> Iterator[HistoryEntry | None]:
-    """None: a line that a crash has torn."""
-    return _lines_newest_first(location.history)
+def lines_newest_first(location: CheckpointLocation, since: int = 0) -> Iterator[HistoryEntry | None]:
+    """None: a line that a crash has torn. `since`: only what is behind so many bytes of the file."""
+    return _lines_newest_first(location.history, since)
 
 
 def append_batch(location: CheckpointLocation, record: BatchRecord, jump: WatermarkJump | None = None) -> HistoryEntry:
@@ -250,7 +250,7 @@ def _newest_first(path: Path) -> Iterator[HistoryEntry]:
     return (entry for entry in _lines_newest_first(path) if entry is not None)
 
 
-def _lines_newest_first(path: Path) -> Iterator[HistoryEntry | None]:
+def _lines_newest_first(path: Path, since: int = 0) -> Iterator[HistoryEntry | None]:
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -260,7 +260,7 @@ def _lines_newest_first(path: Path) -> Iterator[HistoryEntry | None]:
         if not head.endswith(b"\n"):
             return
         check_head(parse(head.decode("utf-8", errors="replace"), str(path)), HISTORY, str(path))
-        for line in _lines_backward(file, len(head)):
+        for line in _lines_backward(file, max(since, len(head))):
             found = _whole(line)
             yield None if found is None else HISTORY.from_json({**HISTORY.head, "format": _number(found), **found}, str(path))
 

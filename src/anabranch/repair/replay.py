@@ -42,10 +42,10 @@ class Replayable:
 
 def find_replayable(project: Project, pipeline: Pipeline, session: AuditSession) -> Replayable:
     from anabranch.audit.results import usable_again
-    from anabranch.reprocess.recompute import LakeRead
+    from anabranch.reprocess.apply import lake_read
 
     pinned = pin(project, pipeline)
-    lake = LakeRead(pinned.lake, pinned.lake_version, project.settings.timezone)
+    lake = lake_read(project, pipeline, pinned.lake_version)
     found = session.run("Decoding the records that had a problem", lambda spark: usable_again(spark, pipeline, lake))
     closed = judgeable(EVER, pinned.ran.timeline, windows_of(pipeline)).closed
     in_closed = {start: count for start, count in found.items() if closed is not None and closed.holds(start)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anabranch.delta.lake import files_within
 from anabranch.errors import AnabranchError, counted
@@ -13,9 +13,10 @@ from anabranch.pipeline.definition import Pipeline
 from anabranch.pipeline.sinks import Results
 from anabranch.pipeline.windows import windows_of
 from anabranch.project.kafka import admin_of, cluster_of
+from anabranch.project.lake import lake_path
 from anabranch.project.project import Project
 from anabranch.project.session import Busy
-from anabranch.reprocess.inspect import lake_behind, later_results, stream_state, take_snapshot
+from anabranch.reprocess.inspect import filling_of, lake_behind, later_results, stream_state, take_snapshot
 from anabranch.reprocess.messages import RESULTS_DAMAGED
 from anabranch.reprocess.plan import (
     Change,
@@ -30,6 +31,7 @@ from anabranch.reprocess.plan import (
     with_topic,
 )
 from anabranch.reprocess.results_file import read_results, write_results
+from anabranch.reprocess.rules import is_as_decoded_now
 from anabranch.reprocess.staleness import InputSnapshot
 from anabranch.reprocess.tally import Tally
 from anabranch.spark.executors import SharedPath
@@ -38,6 +40,9 @@ from anabranch.spark.watch import tasks_told
 from anabranch.storage.files import Format
 from anabranch.streaming.result_headers import operation_headers
 from anabranch.text.format import iso_utc
+
+if TYPE_CHECKING:
+    from anabranch.reprocess.recompute import LakeRead
 
 
 def _from_1(fields: dict[str, Any]) -> dict[str, Any]:
@@ -130,7 +135,6 @@ def compare_results(
 ) -> Iterator[Compared]:
     """What the topic holds for each key of these windows, beside what the lake gives for it."""
     from anabranch.reprocess.recompute import (
-        LakeRead,
         TopicRead,
         compared,
         emitted_results,
@@ -140,11 +144,19 @@ def compare_results(
     )
 
     assert isinstance(pipeline.sink, Results)
-    lake = LakeRead(str(lake_behind(project, pipeline)), version, project.settings.timezone)
+    lake = lake_read(project, pipeline, version)
     topic = TopicRead(pipeline.sink.name, inputs.results, cluster_of(project).for_java)
     records = usable_records(session.spark, pipeline, wanted, lake)
     emitted = emitted_results(session.spark, topic, wanted)
     return rows_of(compared(emitted, recomputed(records, pipeline, wanted)))
+
+
+def lake_read(project: Project, pipeline: Pipeline, version: int) -> LakeRead:
+    from anabranch.reprocess.recompute import LakeRead
+
+    filling = filling_of(project, pipeline)
+    is_as_decoded = is_as_decoded_now(project, pipeline, filling, version)
+    return LakeRead(str(lake_path(filling)), version, project.settings.timezone, is_as_decoded)
 
 
 def apply_reprocess(project: Project, plan: ReprocessPlan, progress: Callable[[int, int], None]) -> int:

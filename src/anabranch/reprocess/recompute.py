@@ -18,7 +18,7 @@ from anabranch.pipeline.definition import Pipeline
 from anabranch.pipeline.schema import quoted
 from anabranch.pipeline.windows import windows_of
 from anabranch.reprocess.plan import Compared, Range, hours_of, times_of
-from anabranch.streaming.decoder.decode import decode
+from anabranch.streaming.decoder.decode import decode, typed
 from anabranch.streaming.result_headers import OPERATION, ORIGIN
 from anabranch.streaming.results import as_records
 from anabranch.streaming.sql import literal
@@ -31,6 +31,8 @@ class LakeRead:
     version: int
     # In which times without a zone are.
     zone: str
+    # Its columns say of each record what decoding it would (rules.py).
+    is_as_decoded: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,24 @@ def recomputed(
 
 def usable_records(spark: SparkSession, pipeline: Pipeline, wanted: Sequence[Range], lake: LakeRead) -> DataFrame:
     """All that belong to windows of these ranges, by today's rules, at one version of the lake."""
-    return usable_within(decoded_records(spark, pipeline, wanted, lake), pipeline, wanted)
+    return usable_within(records_for(spark, pipeline, wanted, lake), pipeline, wanted)
+
+
+def records_for(spark: SparkSession, pipeline: Pipeline, wanted: Sequence[Range], lake: LakeRead) -> DataFrame:
+    """As `decoded_records`; not decoded where the lake's columns say as much, and the pipeline asks for no other."""
+    if lake.is_as_decoded:
+        topic, times = pipeline.topic, [times_of(one, windows_of(pipeline)) for one in wanted]
+        stored = lake_rows(spark, topic.name, times, lake).selectExpr(*_STORED, "event_time", "problem")
+        records = typed(stored, topic, zone=lake.zone, future_tolerance_s=pipeline.future_tolerance_s)
+        if not _reads(recomputed(usable_within(records, pipeline, wanted), pipeline, wanted), "value"):
+            return records
+    return decoded_records(spark, pipeline, wanted, lake)
+
+
+def _reads(results: DataFrame, column: str) -> bool:
+    """Whether a plan reads this column of any table."""
+    leaves = results._jdf.queryExecution().sparkPlan().collectLeaves()
+    return any(column in list(leaves.apply(number).requiredSchema().fieldNames()) for number in range(leaves.size()))
 
 
 def decoded_records(
