@@ -16,6 +16,7 @@ from anabranch.project.project import Project
 from anabranch.project.session import Busy, new_log_file, open_session
 from anabranch.reprocess.apply import batch_job_settings, lake_for_executors
 from anabranch.spark.executors import SharedPath
+from anabranch.spark.session import ADAPTIVE
 from anabranch.spark.watch import tasks_told
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 # What is counted on the way is complete once the first row comes only where Spark runs stage by stage.
-_STAGE_BY_STAGE = {"spark.sql.adaptive.enabled": "true"}
+_STAGE_BY_STAGE = {ADAPTIVE: "true"}
 
 
 class AuditSession:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from anabranch.spark.scala_jar import ensure_scala_jar
-from anabranch.spark.session import SHUFFLE_PARTITIONS, STREAMING, effective_settings
+from anabranch.spark.session import ADAPTIVE, SHUFFLE_PARTITIONS, STREAMING, effective_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,7 +24,7 @@ def session_beside(spark: SparkSession, changes: Mapping[str, str], zone: str) -
     """A session in the same JVM, with our settings of streams and of SQL, and those of a project."""
     session = spark.newSession()
     for name, value in {**effective_settings(changes), "spark.sql.session.timeZone": zone}.items():
-        if name.startswith((f"{STREAMING}.", SHUFFLE_PARTITIONS, "spark.sql.session.")):
+        if name.startswith((f"{STREAMING}.", SHUFFLE_PARTITIONS, ADAPTIVE, "spark.sql.session.")):
             session.conf.set(name, value)
     _add_jar(session)
     return session
