@@ -46,7 +46,9 @@ AUDIT_SAMPLE = Audit(
         concentrated=(Concentration("partition", "1", 7, 8, 0.42),),
         closed_by=ClosedBy(_WINDOW[1], 4, "2025-09-04T07:20:04Z", "visits:0:33", "2025-09-04T07:30:04Z"),
         records=(
-            LateRecord(1, 8, _START_MS + 5_000, _START_MS + 4_000_000, _START_MS + 600_000, 6, True, _START_MS + 1_064_000),
+            LateRecord(
+                1, 8, _START_MS + 5_000, _START_MS + 4_000_000, _START_MS + 600_000, 6, True, _START_MS + 1_064_000, 1_065_000
+            ),
         ),
     ),
     found=(

@@ -25,6 +25,7 @@ from anabranch.reprocess.apply import REPAIR, REPROCESS
 from anabranch.reprocess.completeness import LakeProof
 from anabranch.reprocess.inspect import PROOF
 from anabranch.reprocess.plan import Change, Range, ReprocessPlan, Unexpected
+from anabranch.reprocess.rules import RULES, LakeRules
 from anabranch.reprocess.staleness import InputSnapshot
 from anabranch.rewind import messages
 from anabranch.rewind.apply import REWIND, UNDO
@@ -156,6 +157,7 @@ SAMPLES: list[tuple[Format[Any], Any]] = [
     (VERSIONS, WrittenVersions("/data/out", "20250904T070000-rewind-1a2b", "2d01", 4, 60, 8, 8, 2)),
     (AUDIT, AUDIT_SAMPLE),
     (PROOF, LakeProof("table-id", 12, "visits", {0: (0, 42), 1: (3, 9)})),
+    (RULES, LakeRules("table-id", "query-id", 12, 3456, 11, "3c42f6c95eb0306a")),
 ]
 
 # What is read of the golden file of an earlier number.

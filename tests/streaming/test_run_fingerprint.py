@@ -58,6 +58,11 @@ def test_what_leaves_results_as_they_are_leaves_it(changed: Pipeline) -> None:
     assert run_fingerprint(changed, "UTC") == USED
 
 
+def test_a_duration_is_the_same_whether_or_not_it_is_written_with_a_point() -> None:
+    one, other = (VISITS_COUNTER.changed(watermark_s=seconds, future_tolerance_s=seconds) for seconds in (600, 600.0))
+    assert run_fingerprint(one, "UTC") == run_fingerprint(other, "UTC")
+
+
 def test_the_order_of_skipped_records_does_not_matter() -> None:
     one, other = (VISITS_COUNTER.changed(skip=skip) for skip in (("a:0:1", "a:0:2"), ("a:0:2", "a:0:1")))
     assert run_fingerprint(one, "UTC") == run_fingerprint(other, "UTC")

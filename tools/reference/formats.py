@@ -47,6 +47,10 @@ _PLACES = {
         "For which offsets the lake that PIPELINE fills was proven complete: a reprocess proves only what came since."
         " Without it, it proves all.",
     ),
+    "lake-rules": (
+        (".anabranch/lake-rules-PIPELINE.json",),
+        "By which rules the lake that PIPELINE fills was written, up to a version. Without it, its whole history is read again.",
+    ),
     "receipt": ((".anabranch/operations/ID/receipt.json",), "How an operation ended. Without it, it is not finished."),
     "written-rows": (
         (),

@@ -181,9 +181,10 @@ def inspect_start(
 def run_fingerprint(pipeline: Pipeline, zone: str) -> str:
     """What a batch's results follow from besides its records: code, topics, windows, and the settings that judge records."""
     topics = tuple(replace(topic, place=None, lake=None) for topic in pipeline.topics)
-    windows = (pipeline.window_s, pipeline.slide_s, pipeline.watermark_s)
-    judged = (pipeline.future_tolerance_s, tuple(sorted(pipeline.skip)), zone)
-    return sha256(repr((code_fingerprint(_source_of(pipeline)), topics, windows, judged)).encode()).hexdigest()[:16]
+    durations_s = (pipeline.window_s, pipeline.slide_s, pipeline.watermark_s, pipeline.future_tolerance_s)
+    # 3600 and 3600.0 are the same hour.
+    judged = ([None if one is None else float(one) for one in durations_s], tuple(sorted(pipeline.skip)), zone)
+    return sha256(repr((code_fingerprint(_source_of(pipeline)), topics, judged)).encode()).hexdigest()[:16]
 
 
 def _source_of(pipeline: Pipeline) -> bytes:

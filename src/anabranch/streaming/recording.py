@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.history import BatchRecord, WatermarkJump, append_batch
 from anabranch.checkpoint.reader import read_batch, read_logs
 from anabranch.checkpoint.reconcile import reconcile
+from anabranch.delta.held import read_mark
 from anabranch.pipeline.sinks import Table
 from anabranch.streaming.batch_figures import batch_record, watermark_jump
 from anabranch.streaming.query_events import recent_progress
@@ -19,7 +21,7 @@ def begin_recording(running: Running) -> None:
     checkpoint = read_logs(running.run.location.storage())
     running.recorded = reconcile(running.run.location, checkpoint)
     running.read = checkpoint.start_of(checkpoint.next_batch)
-    running.was_planned = checkpoint.next_batch if checkpoint.next_batch in checkpoint.offsets else None
+    running.was_written = _newest_written(running, checkpoint)
 
 
 def record_batch(running: Running, progress: dict[str, Any], *, was_retried: bool) -> tuple[BatchRecord, WatermarkJump | None]:
@@ -35,9 +37,14 @@ def record_batch(running: Running, progress: dict[str, Any], *, was_retried: boo
 
 
 def _code(running: Running, batch: int) -> str | None:
-    """None: a table that has the batch already skips it, so its rows may be of an earlier run with other code."""
-    may_be_skipped = isinstance(running.run.query.pipeline.sink, Table) and batch == running.was_planned
-    return None if may_be_skipped else running.run.code
+    """None: the table had the batch before this run, and skips it: its rows may be of other code."""
+    return None if batch <= running.was_written else running.run.code
+
+
+def _newest_written(running: Running, checkpoint: Checkpoint) -> int:
+    sink = running.run.query.pipeline.sink
+    mark = read_mark(sink.path, checkpoint.query_id) if isinstance(sink, Table) else None
+    return -1 if mark is None or mark.newest is None else mark.newest
 
 
 def missed_progress(running: Running, below: int) -> Iterator[dict[str, Any]]:

@@ -47,8 +47,8 @@ class Running:
     query: StreamingQuery | None = None
     # The newest batch in the history.
     recorded: int = -1
-    # The batch that was planned before its query started, and not committed.
-    was_planned: int | None = None
+    # The newest batch that its table had before its query started; -1: none, or no table.
+    was_written: int = -1
     # Topic -> partition.
     retained: RetainedOffsets = field(default_factory=dict)
     read: KafkaOffsets = field(default_factory=dict)
