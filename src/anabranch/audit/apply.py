@@ -167,7 +167,7 @@ def _late(look: Look, tally: Tally, asked: Asked | None, decoded: Decoded) -> La
     bins = [one for one in look.counts.bins if one.bin is not None and _is_in(one.bin, late_starts, windows)]
     shares = [partition_shares(look.late, bins)]
     shares += [(one, having, decoded.of_late_windows) for one, having in zip(asked.candidates, decoded.having, strict=True)]
-    ran, delay_ms = look.pinned.ran, round((look.pipeline.watermark_s or 0) * 1000)
+    ran, delay_ms = look.pinned.ran, round(look.pinned.delay_s * 1000)
     first = next(iter(tally.wrong_by_late), None)
     closing = None if first is None else closed_by(ran.timeline, ran.newest_events, first + windows.length_ms, delay_ms)
     return late_of(look.late, concentrations(shares), closing, _MOST_KEPT)

@@ -92,7 +92,7 @@ def count_late(pipeline: Pipeline, pinned: Pinned, counts: LakeCounts, ranges: S
     cutoffs = late_cutoffs(bins_within(counts.bins, ranges, windows), timeline, windows)
     records = records_from(pinned.lake, pipeline.topic.name, pinned.lake_version, windows.bin_ms * 1000, cutoffs)
     judged = {start: one for start, one in counts.windows.items() if any(part.holds(start) for part in ranges)}
-    return tally_late(records, timeline, windows, judged)
+    return tally_late(records, timeline, windows, round(pinned.delay_s * 1000), judged)
 
 
 def bins_within(bins: Sequence[BinCount], ranges: Sequence[Range], windows: Windows) -> list[BinCount]:

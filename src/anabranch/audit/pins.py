@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from anabranch.audit import messages
+from anabranch.checkpoint.baseline_file import read_baseline
 from anabranch.checkpoint.ran import Enough, Ran, read_ran
 from anabranch.checkpoint.reader import read_logs
 from anabranch.delta.lake import open_lake
@@ -30,6 +31,8 @@ class Pinned:
     lake_version: int
     # How many batches the lake is behind the stream.
     behind: int
+    # The watermark delay, as the stream last started with it: a changed setting is not in force before its next start.
+    delay_s: float
 
 
 def pin(project: Project, pipeline: Pipeline, is_enough: Enough = lambda _: False) -> Pinned:
@@ -58,7 +61,14 @@ def pin(project: Project, pipeline: Pipeline, is_enough: Enough = lambda _: Fals
         lake_id=str(open_lake(path, version).metadata().id),
         lake_version=version,
         behind=newest - ran.timeline.last,
+        delay_s=_delay_s(project, pipeline),
     )
+
+
+def _delay_s(project: Project, pipeline: Pipeline) -> float:
+    baseline = read_baseline(project.checkpoint(pipeline))
+    ran_s = None if baseline is None else baseline.watermark_s
+    return (pipeline.watermark_s or 0.0) if ran_s is None else ran_s
 
 
 def deepened(project: Project, pipeline: Pipeline, pinned: Pinned, is_enough: Enough) -> Pinned:

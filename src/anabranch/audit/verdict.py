@@ -220,4 +220,5 @@ def _record_json(one: LateRecord) -> dict[str, Any]:
         "watermark": one.watermark_ms,
     }
     about = {"partition": one.partition, "offset": one.offset, "batch": one.batch, "was_read": one.was_read}
-    return {**about, **{name: iso_utc(moment_ms) for name, moment_ms in times.items()}, "late_by_ms": one.late_by_ms}
+    needed = {"late_by_ms": one.late_by_ms, "needed_delay_ms": one.needed_delay_ms}
+    return {**about, **{name: iso_utc(moment_ms) for name, moment_ms in times.items()}, **needed}

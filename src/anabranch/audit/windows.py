@@ -103,26 +103,37 @@ class LateRecord:
     was_read: bool
     # By which it was dropped.
     watermark_ms: int
+    # The shortest watermark delay with which it would have been counted, all else being the same.
+    needed_delay_ms: int
 
     @property
     def late_by_ms(self) -> int:
         return self.watermark_ms - self.window_end_ms
 
 
-def late_record(one: StoredRecord, timeline: Timeline, windows: Windows) -> LateRecord:
+def late_record(one: StoredRecord, timeline: Timeline, windows: Windows, delay_ms: int) -> LateRecord:
+    """`delay_ms`: the stream's own."""
     event_ms = one.event_us // 1000
+    window_end_ms = windows.first_end_ms(event_ms // windows.bin_ms)
     batch = timeline.batch_of(one.partition, one.offset)
     reading = timeline.last + 1 if batch is None else batch
+    watermark_ms = timeline.dropping_watermark_ms(reading)
     return LateRecord(
         partition=one.partition,
         offset=one.offset,
         event_ms=event_ms,
         arrived_ms=round(one.record_time.timestamp() * 1000),
-        window_end_ms=windows.first_end_ms(event_ms // windows.bin_ms),
+        window_end_ms=window_end_ms,
         batch=batch,
         was_read=batch is None or batch <= timeline.last,
-        watermark_ms=timeline.dropping_watermark_ms(reading),
+        watermark_ms=watermark_ms,
+        needed_delay_ms=needed_delay_ms(watermark_ms + delay_ms - window_end_ms, windows.delay_unit_ms(delay_ms)),
     )
+
+
+def needed_delay_ms(short_ms: int, unit_ms: int) -> int:
+    """The shortest that is longer, in whole units. `short_ms`: from the window's end to the greatest event time known."""
+    return (short_ms // unit_ms + 1) * unit_ms
 
 
 # So many late records are named.
@@ -171,12 +182,12 @@ class LateTally:
 
 
 def tally_late(
-    records: Iterable[StoredRecord], timeline: Timeline, windows: Windows, counts: Mapping[int, WindowCount]
+    records: Iterable[StoredRecord], timeline: Timeline, windows: Windows, delay_ms: int, counts: Mapping[int, WindowCount]
 ) -> LateTally:
     """Notes in `counts` from how many windows each was dropped."""
     tally = LateTally()
     for stored in records:
-        one = late_record(stored, timeline, windows)
+        one = late_record(stored, timeline, windows, delay_ms)
         tally.take(one, windows.length_ms)
         for start_ms in windows_of_bin(one.event_ms // windows.bin_ms, windows):
             cutoffs = timeline.cutoffs(start_ms + windows.length_ms)

@@ -19,6 +19,10 @@ class Windows:
         """All times within one bin are in the same windows."""
         return gcd(self.length_ms, self.slide_ms)
 
+    def delay_unit_ms(self, delay_ms: int) -> int:
+        """A watermark delay is told in whole ones of it: a second, or less where the times of a pipeline are finer."""
+        return gcd(1000, self.length_ms, self.slide_ms, delay_ms)
+
     def first_end_ms(self, bin_number: int) -> int:
         """When the first of the windows that a bin is in ends."""
         return self.first_start_ms((bin_number + 1) * self.bin_ms - self.length_ms) + self.length_ms
