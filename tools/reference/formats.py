@@ -49,7 +49,8 @@ _PLACES = {
     ),
     "lake-rules": (
         (".anabranch/lake-rules-PIPELINE.json",),
-        "By which rules the lake that PIPELINE fills was written, up to a version. Without it, its whole history is read again.",
+        "By which rules the lake that PIPELINE fills was written, up to a version. Without it, its whole history is read"
+        " again.",
     ),
     "receipt": ((".anabranch/operations/ID/receipt.json",), "How an operation ended. Without it, it is not finished."),
     "written-rows": (

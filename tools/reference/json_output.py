@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from anabranch.audit.verdict import Found, Late, Verdict
+from anabranch.audit.windows import LateRecord
 from anabranch.checkpoint.figures import Jump
 from anabranch.checkpoint.report import BatchView, OperatorView
 from anabranch.delta.lake import LakeState, Problem
@@ -42,6 +44,8 @@ Match on `code` and `params`; the words may change.
 
 | command | prints |
 |---|---|
+| `audit` | see below; with `--repair` as `repair` |
+| `audits` | a list of audits, with the fields of [their format](formats.md#audit) |
 | `broker status` | `running`, `address`, `pid`; the last two are null if no broker runs |
 | `check` | `pipelines`, each with `pipeline`, `place`, `recomputable`, `findings`, `proof` (a note or null); see below |
 | `checkpoint` | `path`, `query_id`, `formats`, `newest_batch`, `batches`, `operators`, `findings`; see below |
@@ -56,6 +60,7 @@ Match on `code` and `params`; the words may change.
 | `operations` | a list of `id`, `kind`, `state`, `plan`, `receipt`; with an id, that one |
 | `pipelines` | a list of pipelines, as this project's settings have them |
 | `problems` | `counts` (problem -> number of records) and `records`; see below |
+| `problems replay`, `repair` | `audit`, `plan` (as of `reprocess`; null: nothing to send), `sent`, `after` (the second audit) |
 | `reprocess`, `rewind`, `undo` | the plan, with the fields of [its format](formats.md), before it is applied |
 | `status` | `kafka` (its address, or why it is unreachable) and `pipelines`; see below |
 | `topics` | a list of `topic` and `partitions`, each with `partition`, `earliest`, `end` |
@@ -70,6 +75,9 @@ def json_page() -> str:
 A jump:
 
 {fields_table(Jump)}
+`last_audit` is the newest audit: `id`, `at`, `windows`, `wrong`, `not_counted`, `completeness`; null: there is none.
+
+{_audit()}
 ## history
 
 {fields_table(BatchList)}
@@ -109,6 +117,36 @@ The level is `finding`, or `warning`, which leaves the exit code at 0.
 
 {fields_table(CheckResult)}
 """
+
+
+def _audit() -> str:
+    return f"""## audit
+
+Two audits of the same pins print the same bytes.
+
+| field | meaning |
+|---|---|
+| `pipeline` | the pipeline |
+| `range` | `start` and `end` of the windows that were judged; null: none was |
+| `pinned` | `lake_version`, `topic_offsets`, `table_version`, `batches` (the first and the last), `code`, `watermark` |
+| `verdict` | see below, and `completeness`, the share of the usable records that results count; null: there are no records |
+| `windows` | the wrong results, the first 1,000; with `--all` also those that are right: see below |
+| `balance` | `in_lake`, `counted`, `late`, `problems`, `remainder` |
+| `late` | see below; null: no record was late |
+| `notes` | a list of `code`, `params`, `text` |
+
+The verdict:
+
+{fields_table(Verdict)}
+A result has `window` (`start`, `end`) and `class` instead of `start`, `end` and `verdict`:
+
+{fields_table(Found)}
+Late records:
+
+{fields_table(Late)}
+Each of them; times are `event_time`, `arrived`, `window_end` and `watermark`:
+
+{fields_table(LateRecord)}"""
 
 
 def _lateness() -> str:

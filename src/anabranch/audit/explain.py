@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from anabranch.audit.judge import WRONG
+from anabranch.audit.judge import WRONG, Class
 from anabranch.audit.verdict import Audit, ClosedBy, Found, Late
 from anabranch.errors import counted
 from anabranch.text.format import format_duration, iso_utc
@@ -38,7 +38,8 @@ def _looked_at(audit: Audit) -> Iterator[str]:
     where = "no window is closed" if audit.span is None else f"{_time(audit.span.start_ms)} to {_time(audit.span.end_ms)}"
     closed = "closed" if verdict.windows == 1 else "all closed"
     judged = "" if audit.span is None else f", {counted(verdict.windows, 'window')}, {closed}"
-    yield f"{audit.pipeline} against the lake, {where}{judged} (watermark {_short(pins.watermark)})"
+    since = "" if audit.since is None else f", since {audit.since}"
+    yield f"{audit.pipeline} against the lake{since}, {where}{judged} (watermark {_short(pins.watermark)})"
     results = (
         f"table version {pins.table_version}"
         if pins.table_version is not None
@@ -51,6 +52,8 @@ def _looked_at(audit: Audit) -> Iterator[str]:
 
 def verdict_line(audit: Audit) -> str:
     verdict = audit.verdict
+    if verdict.windows == 0 and audit.since is not None:
+        return f"Clean: no window has closed or got records since {audit.since}, and none was wrong."
     if verdict.windows == 0:
         return "Nothing was judged: no window of this range is closed and has a record."
     if verdict.is_clean:
@@ -61,13 +64,14 @@ def verdict_line(audit: Audit) -> str:
         return f"Clean: {every} right{after}; {records} counted."
     wrong = f"{verdict.wrong:,} of {counted(verdict.windows, 'window')} {'is' if verdict.wrong == 1 else 'are'} wrong"
     if not verdict.not_counted:
-        return f"{wrong}: {_classes(audit)}"
+        return f"{wrong}: {_classes(audit, WRONG)}"
+    others = _classes(audit, [name for name in WRONG if name != "late"])
     of = f"{verdict.not_counted:,} of {_usable(audit)} {'is' if verdict.not_counted == 1 else 'are'} not counted"
-    return f"{wrong}: {of} ({_percent(verdict.completeness)} complete)"
+    return f"{wrong}: {of} ({_percent(verdict.completeness)} complete)" + (f"; {others}" if others else "")
 
 
-def _classes(audit: Audit) -> str:
-    found = ((name, audit.verdict.results.get(name, 0)) for name in WRONG)
+def _classes(audit: Audit, names: Iterable[Class]) -> str:
+    found = ((name, audit.verdict.results.get(name, 0)) for name in names)
     return ", ".join(f"{count:,} {name}" for name, count in found if count)
 
 
@@ -166,11 +170,11 @@ def _next(audit: Audit) -> Iterator[str]:
     if not wrong:
         return
     yield f"next      anabranch explain {audit.pipeline} --window {wrong[0].start}"
+    results = audit.verdict.results
     if audit.pins.table_version is None:
-        repairable = [one for one in wrong if one.verdict in ("late", "missing")]
-        if repairable:
+        if results.get("late") or results.get("missing"):
             yield f"          anabranch repair {audit.pipeline} --audit {audit.id}"
-        if any(one.verdict == "different" for one in wrong):
+        if results.get("different"):
             yield f"          anabranch repair {audit.pipeline} --audit {audit.id} --only different   where the lake is right"
 
 

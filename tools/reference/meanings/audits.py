@@ -61,6 +61,7 @@ AUDITS: dict[str, dict[str, str]] = {
         "lake_id": "The id of its table.",
         "lake_version": "Its version.",
         "last_batch": "The newest batch.",
+        "history_bytes": "How much was written of the history of the stream's batches.",
         "watermark": "With which the newest batch ran; null: none.",
         "source_topic_id": "Kafka's id of the topic that is read; null: the results are in a table.",
         "result_topic_id": "Kafka's id of the topic of the results.",
@@ -69,6 +70,7 @@ AUDITS: dict[str, dict[str, str]] = {
     "Verdict": {
         "equal": "Windows of which every result is right.",
         "wrong": "Windows with a result that is wrong.",
+        "usable": "Usable records of the windows that were judged.",
         "not_counted": "Those of them that no result counts.",
     },
 }

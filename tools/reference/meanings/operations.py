@@ -38,6 +38,13 @@ OPERATIONS: dict[str, dict[str, str]] = {
         "topic": "The topic.",
         "complete": "Partition -> the half-open range of offsets that are all in the lake.",
     },
+    "LakeRules": {
+        "table_id": "The id of the table.",
+        "query_id": "The id of the query that fills it.",
+        "version": "The version up to which its commits were looked at.",
+        "history_bytes": "So much of the history of batches was looked at.",
+        "batch": "The newest batch in it.",
+    },
     "Unexpected": {
         "key": "Its key.",
         "value": "Its value.",
