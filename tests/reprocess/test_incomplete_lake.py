@@ -7,8 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Producer
 from deltalake import DeltaTable
 
 from anabranch.errors import Refused
@@ -19,7 +18,7 @@ from anabranch.reprocess.inspect import check_range
 from anabranch.reprocess.plan import Range
 from anabranch.spark.session import Session
 from tests.support.harness import PATIENCE_S, Project
-from tests.support.kafka_fixtures import create_topic
+from tests.support.kafka_fixtures import create_topic, delete_before
 from tests.support.remedies import paste, remedies, shell_command
 
 pytestmark = [pytest.mark.kafka, pytest.mark.in_process]
@@ -47,13 +46,6 @@ def _counts(project: Project, topic: str) -> dict[str, int]:
     """The latest count of each window."""
     values = map(json.loads, project.ok("consume", f"{topic}-counts").splitlines())
     return {value["window"]["start"][11:16]: value["count"] for value in values}
-
-
-def _delete_before(kafka: dict[str, str], topic: str, offset: int) -> None:
-    # Kept: a client that is let go of takes its answers with it.
-    admin = AdminClient(dict(kafka))
-    for future in admin.delete_records([TopicPartition(topic, 0, offset)]).values():
-        future.result(PATIENCE_S)
 
 
 def test_a_lake_that_began_later_is_refused_and_a_new_one_gives_the_right_results(
@@ -95,7 +87,7 @@ def test_the_remedy_for_lost_offsets_ends_with_the_right_results(project: Projec
     project.ok("run", "visits-lake", "visits-counter", "--until-caught-up")
     _send(project, topic, "07:03", "07:33", "08:06", "08:50")
     project.ok("run", "visits-lake", "--until-caught-up")
-    _delete_before(kafka, topic, 4)
+    delete_before(kafka, topic, 0, 4)
     refused = project("run", "visits-counter", "--until-caught-up")
     assert (refused.returncode, "refused[offsets-lost]" in refused.stderr) == (3, True), refused.stderr
     assert paste(project, shell_command(refused.stderr, "to start again")).returncode == 0
@@ -176,7 +168,7 @@ def test_marks_of_transactions_are_no_loss_and_a_row_that_is_gone_is(holes: Proj
 def test_a_row_that_is_gone_is_found_by_the_count_and_what_kafka_no_longer_retains_is_told_by_it_alone(
     holes: Project, kafka: dict[str, str], source: str
 ) -> None:
-    _delete_before(kafka, source, 5)
+    delete_before(kafka, source, 0, 5)
     assert _missing(holes) == []
     forgetful = Project(holes.directory.with_name("forgetful"))
     shutil.copytree(holes.directory, forgetful.directory)

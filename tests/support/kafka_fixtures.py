@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.embedded.broker import start_broker, stop_broker
 from anabranch.spark.jars import ensure_jars
+from tests.support.harness import PATIENCE_S
 
 
 @pytest.fixture(scope="session")
@@ -45,3 +48,11 @@ def create_topic(topics: KafkaAdmin, partitions: int) -> str:
     # It is listed a little after it was created.
     topics.find(name)
     return name
+
+
+def delete_before(kafka: Mapping[str, str], topic: str, partition: int, offset: int) -> None:
+    """As retention does."""
+    # Kept: a client that is let go of takes its answers with it.
+    admin = AdminClient(dict(kafka))
+    for future in admin.delete_records([TopicPartition(topic, partition, offset)]).values():
+        future.result(PATIENCE_S)
