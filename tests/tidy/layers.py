@@ -20,12 +20,13 @@ MAY_IMPORT: dict[str, str] = {
     "reprocess": "errors text storage checkpoint pipeline operations spark delta kafka project streaming",
     "audit": "errors text storage checkpoint pipeline operations delta kafka spark project streaming reprocess",
     "lateness": "errors text checkpoint pipeline delta project audit",
+    "explanation": "errors text checkpoint pipeline delta project streaming reprocess audit",
     "repair": "errors text pipeline operations delta project streaming reprocess audit",
     "recovery": "operations project rewind reprocess",
     "check": "errors text pipeline project streaming",
     "testing": "errors text pipeline spark project streaming",
-    "cli": "errors text checkpoint pipeline operations generator project streaming rewind reprocess audit lateness repair"
-    " recovery check",
+    "cli": "errors text checkpoint pipeline operations generator project streaming rewind reprocess audit lateness"
+    " explanation repair recovery check",
 }
 ADAPTERS = ("storage", "spark", "delta", "kafka")
 
@@ -59,9 +60,13 @@ PURE = (
     *("pipeline/builtin/session_fold", "pipeline/builtin/session_chunks", "operations/change", "operations/receipt"),
     *("rewind/target", "rewind/plan", "rewind/undo", "rewind/explain"),
     *("reprocess/plan", "reprocess/tally", "reprocess/completeness", "reprocess/staleness", "reprocess/explain"),
-    *(f"audit/{name}" for name in ("judge", "windows", "verdict", "concentration", "explain", "ranges", "tally", "summary")),
+    *(
+        f"audit/{name}"
+        for name in ("judge", "windows", "verdict", "follow", "concentration", "explain", "ranges", "tally", "summary")
+    ),
     *("repair/plan", "delta/stored"),
     *(f"lateness/{name}" for name in ("reach", "curve", "report", "explain", "scale", "picture")),
+    *(f"explanation/{name}" for name in ("window", "report", "build", "explain", "key")),
     *("delta/hours", "delta/written_rows", "delta/engine_errors", "kafka/properties", "kafka/embedded/configuration"),
     *(f"streaming/{name}" for name in ("result_headers", "failures", "lateness", "console_table", "run_progress", "startable")),
     *(f"generator/{name}" for name in ("recipe", "timeline", "visits", "events", "values", "words", "spoil", "pace")),
@@ -89,11 +94,12 @@ ONLY_IN = {
         "checkpoint/state_reader.py",
         "project/load.py",
         *("reprocess/recompute.py", "audit", "testing/rows.py", "testing/session.py", "project/session.py", "check"),
+        "explanation/by_key.py",
     },
     "confluent_kafka": {"kafka", "generator"},
     "deltalake": {"delta"},
     "pyarrow": {"delta"},
-    "numpy": {"delta/counts.py", "lateness/tally.py"},
+    "numpy": {"delta/counts.py", "lateness/tally.py", "explanation/tally.py"},
     "svg": {"lateness/picture.py"},
     "typer": {"cli"},
     "rich": {"cli"},

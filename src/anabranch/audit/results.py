@@ -95,9 +95,10 @@ class Row:
 def judged_rows(spark: SparkSession, asked: Asked, decoded: Decoded) -> Iterator[Row]:
     """By Spark from end to end. `decoded` is filled in behind the last row."""
     observation = Observation()
-    records = _read(records_for(spark, asked.pipeline, asked.ranges, asked.lake), asked).observe(observation, *_observed(asked))
+    records = records_for(spark, asked.pipeline, asked.ranges, asked.lake)
+    records = to_be_read(records, asked.begins).observe(observation, *_observed(asked))
     usable = usable_within(records, asked.pipeline, asked.ranges)
-    keyed = _keyed(asked.pipeline)
+    keyed = with_window_key(asked.pipeline)
     should_be = _as_table(asked, recomputed(usable, keyed, asked.ranges))
     emitted = _emitted(spark, asked, keyed)
     shares = Observation() if asked.candidates else None
@@ -113,9 +114,9 @@ def judged_rows(spark: SparkSession, asked: Asked, decoded: Decoded) -> Iterator
         decoded.having = tuple(found[f"having_{number}"] for number in range(len(asked.candidates)))
 
 
-def _read(records: DataFrame, asked: Asked) -> DataFrame:
-    """Those that the stream was to read."""
-    for partition, first in asked.begins.items():
+def to_be_read(records: DataFrame, begins: Mapping[int, int]) -> DataFrame:
+    """Those that the stream was to read. `begins`: as of Asked."""
+    for partition, first in begins.items():
         records = records.where(f"NOT (_partition = {partition} AND _offset < {first})")
     return records
 
@@ -130,7 +131,7 @@ def _without(
     ranges = covering(sorted({one.end_ms - windows.length_ms for one in cutoffs}), windows.slide_ms)
     # What they have in common is in fields that are decoded.
     found = decoded_records(spark, keyed, ranges, asked.lake) if shares else records_for(spark, keyed, ranges, asked.lake)
-    usable = usable_within(_read(found, asked), keyed, ranges)
+    usable = usable_within(to_be_read(found, asked.begins), keyed, ranges)
     if shares is not None:
         having = (f"count_if({_text(one.field)} = {literal(one.value)})" for one in asked.candidates)
         counts = [F.expr(f"{count} AS having_{number}") for number, count in enumerate(having)]
@@ -166,7 +167,7 @@ def _text(field: str) -> str:
     return f"cast({quoted(field)} AS STRING)"
 
 
-def _keyed(pipeline: Pipeline) -> Pipeline:
+def with_window_key(pipeline: Pipeline) -> Pipeline:
     """Rows of a table are of a window too, whether or not their key says so."""
     has_window = "window" in pipeline.grouping
     return pipeline if has_window else pipeline.changed(grouping=("window", *pipeline.grouping))

@@ -28,6 +28,8 @@ class Ran:
     codes: dict[int, str]
     # Batch -> when it was planned.
     planned_at: dict[int, str]
+    # Batch -> when it was committed, where that was kept.
+    committed_at: dict[int, str]
 
 
 # Whether what is known up to this batch, going back in time, is enough.
@@ -40,6 +42,7 @@ def read_ran(location: CheckpointLocation, topic: str, is_enough: Enough = lambd
     newest_events: dict[int, NewestEvent] = {}
     codes: dict[int, str] = {}
     planned_at: dict[int, str] = {}
+    committed_at: dict[int, str] = {}
 
     def batches() -> Iterator[TimelineBatch]:
         for record in _records(location, logs):
@@ -49,6 +52,8 @@ def read_ran(location: CheckpointLocation, topic: str, is_enough: Enough = lambd
             if record.code is not None:
                 codes[record.batch] = record.code
             planned_at[record.batch] = record.planned_at or record.at
+            if record.committed_at is not None:
+                committed_at[record.batch] = record.committed_at
             of_topic = None if ranges is None else dict(ranges.get(topic, {}))
             one = TimelineBatch(record.batch, _ms(record.watermark), of_topic)
             yield one
@@ -56,7 +61,7 @@ def read_ran(location: CheckpointLocation, topic: str, is_enough: Enough = lambd
                 return
 
     timeline = timeline_of(batches())
-    return None if timeline is None else Ran(logs.query_id, timeline, newest_events, codes, planned_at)
+    return None if timeline is None else Ran(logs.query_id, timeline, newest_events, codes, planned_at, committed_at)
 
 
 def _records(location: CheckpointLocation, logs: Checkpoint) -> Iterator[BatchRecord]:

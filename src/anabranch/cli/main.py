@@ -21,6 +21,7 @@ from anabranch.cli.config import config
 from anabranch.cli.consume import consume
 from anabranch.cli.demo.story import demo
 from anabranch.cli.doctor import doctor
+from anabranch.cli.explain import explain
 from anabranch.cli.generate import generate
 from anabranch.cli.history import history
 from anabranch.cli.init import init
@@ -80,6 +81,7 @@ app.command()(rewind)
 app.command()(reprocess)
 app.command()(audit)
 app.command()(audits)
+app.command()(explain)
 app.command()(repair)
 app.command()(operations)
 app.command()(undo)

@@ -64,13 +64,37 @@ def records_from(path: str, topic: str, version: int, bin_us: int, cutoffs: Sequ
     yield from (StoredRecord(**row) for row in _rows(path, version, sql))
 
 
-def records_of(path: str, topic: str, version: int, times: Times) -> Iterator[StoredRecord]:
-    """The usable records within these times, by partition and offset."""
+def records_of(
+    path: str, topic: str, version: int, times: Times, begins: Mapping[int, int], most: int
+) -> Iterator[StoredRecord]:
+    """The first usable records within these times, by partition and offset. `begins`: as above."""
     sql = f"""
         SELECT {_COLUMNS} FROM held
-        WHERE "topic" = {text(topic)} AND "problem" IS NULL AND {_within([times])} ORDER BY "partition", "offset"
+        WHERE "topic" = {text(topic)} AND "problem" IS NULL AND {_within([times])} AND {_from(begins)}
+        ORDER BY "partition", "offset" LIMIT {int(most)}
         """
     yield from (StoredRecord(**row) for row in _rows(path, version, sql))
+
+
+def first_offsets(path: str, topic: str, version: int, times: Times, begins: Mapping[int, int]) -> dict[int, int]:
+    """Partition -> the first offset with a time within these, also of a record with a problem."""
+    sql = f"""
+        SELECT "partition", min("offset") AS "first" FROM held
+        WHERE "topic" = {text(topic)} AND {_within([times])} AND {_from(begins)} GROUP BY "partition"
+        """
+    return {row["partition"]: row["first"] for row in _rows(path, version, sql)}
+
+
+def offsets_of(
+    path: str, topic: str, version: int, times: Times, begins: Mapping[int, int]
+) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.bool_]]]:
+    """The records within these times, group by group: a partition, offsets, and which of them are usable. In no order."""
+    sql = f"""
+        SELECT "partition", "offset", "problem" IS NULL AS "is_usable" FROM held
+        WHERE "topic" = {text(topic)} AND {_within([times])} AND {_from(begins)}
+        """
+    for partition, (offsets, is_usable) in _by_partition(path, version, sql):
+        yield partition, offsets.astype("int64"), is_usable.astype("bool")
 
 
 def newest_of_partitions(path: str, topic: str, version: int) -> list[Newest]:
@@ -92,11 +116,8 @@ def event_times(
         SELECT "partition", "offset", {_EVENT_US} AS "event_us" FROM held
         WHERE {" AND ".join([f'"topic" = {text(topic)}', '"problem" IS NULL AND "event_time" IS NOT NULL', *bounds])}
         """
-    for group in _groups(path, version, sql):
-        partitions, offsets, event_us = (group.column(name).to_numpy(zero_copy_only=False) for name in group.schema.names)
-        for partition in sorted(set(partitions.tolist())):
-            of_it = partitions == partition
-            yield partition, offsets[of_it].astype("int64"), event_us[of_it].astype("int64")
+    for partition, (offsets, event_us) in _by_partition(path, version, sql):
+        yield partition, offsets.astype("int64"), event_us.astype("int64")
 
 
 # Delta's times are microseconds.
@@ -131,6 +152,14 @@ def _from(begins: Mapping[int, int]) -> str:
 def _rows(path: str, version: int, sql: str) -> Iterator[dict[str, Any]]:
     for group in _groups(path, version, sql):
         yield from group.to_pylist()
+
+
+def _by_partition(path: str, version: int, sql: str) -> Iterator[tuple[int, list[NDArray[Any]]]]:
+    """The other columns of a query whose first one is the partition, as arrays."""
+    for group in _groups(path, version, sql):
+        partitions, *columns = (group.column(name).to_numpy(zero_copy_only=False) for name in group.schema.names)
+        for partition in sorted(set(partitions.tolist())):
+            yield partition, [column[partitions == partition] for column in columns]
 
 
 def _groups(path: str, version: int, sql: str) -> Iterator[pa.RecordBatch]:

@@ -11,7 +11,7 @@ NO_WINDOWS_CLOSE = refusal(
 )
 SEVERAL_WATERMARKS = refusal(
     "several-watermarks",
-    "{pipeline} reads {topics:, }: its watermark is the lowest of several, and one lake does not tell which delay was needed",
+    "{pipeline} reads {topics:, }: its watermark is the lowest of several, and one lake does not tell what moved it",
     "anabranch history {pipeline}   shows how many records were late",
 )
 EMPTY_TIMES = refusal("empty-times", "there is no time between {start} and {end}", "--from must be before --to")

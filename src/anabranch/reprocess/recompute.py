@@ -125,19 +125,23 @@ def lake_rows(spark: SparkSession, topic: str, times: Sequence[Range], lake: Lak
     return table.where(f"{hours} OR year IS NULL").where(f"topic = {literal(topic)}").where(_stored_within(times))
 
 
-def emitted_results(spark: SparkSession, read: TopicRead, wanted: Sequence[Range]) -> DataFrame:
-    """The latest result of each key of these windows, and where it is from. A key without a value has none."""
+def topic_records(spark: SparkSession, read: TopicRead) -> DataFrame:
+    """As Spark's Kafka source has them, with their headers."""
     begins, ends = (
         json.dumps({read.topic: {str(partition): held[side] for partition, held in read.offsets.items()}}) for side in (0, 1)
     )
     options = {f"kafka.{name}": value for name, value in read.kafka.items()}
     options |= {"assign": json.dumps({read.topic: list(read.offsets)}), "startingOffsets": begins, "endingOffsets": ends}
     options |= {"includeHeaders": "true", "kafka.isolation.level": "read_committed", "kafka.max.poll.records": "5000"}
-    records = spark.read.format("kafka").options(**options).load()
-    of_results = records.selectExpr(
+    return spark.read.format("kafka").options(**options).load()
+
+
+def emitted_results(spark: SparkSession, read: TopicRead, wanted: Sequence[Range]) -> DataFrame:
+    """The latest result of each key of these windows, and where it is from. A key without a value has none."""
+    of_results = topic_records(spark, read).selectExpr(
         "cast(key AS STRING) AS key",
         "offset",
-        f"struct(cast(value AS STRING) AS value, {_header(ORIGIN)} AS origin, {_header(OPERATION)} AS operation) AS held",
+        f"struct(cast(value AS STRING) AS value, {header(ORIGIN)} AS origin, {header(OPERATION)} AS operation) AS held",
     )
     latest = of_results.where(_within_ms(_START_MS, wanted)).groupBy("key").agg(F.expr("max_by(held, offset) AS held"))
     return latest.selectExpr("key", "held.*").where("value <> ''")
@@ -169,7 +173,8 @@ _NO_TEXT = "cast(NULL AS STRING)"
 _START_MS = "unix_millis(try_cast(get_json_object(key, '$.window_start') AS TIMESTAMP))"
 
 
-def _header(name: str) -> str:
+def header(name: str) -> str:
+    """Of a record of a topic. Null: it has none."""
     return f"cast(get(filter(headers, one -> one.key = {literal(name)}), 0).value AS STRING)"
 
 
