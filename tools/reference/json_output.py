@@ -128,6 +128,7 @@ Two audits of the same pins print the same bytes.
 |---|---|
 | `pipeline` | the pipeline |
 | `range` | `start` and `end` of the windows that were judged; null: none was |
+| `since` | With `--since-last` the id of the audit that it follows: only what came since was judged, and what was wrong then. null: all that was asked for. |
 | `pinned` | `lake_version`, `topic_offsets`, `table_version`, `batches` (the first and the last), `code`, `watermark` |
 | `verdict` | see below, and `completeness`, the share of the usable records that results count; null: there are no records |
 | `windows` | the wrong results, the first 1,000; with `--all` also those that are right: see below |

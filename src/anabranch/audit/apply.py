@@ -19,7 +19,7 @@ from anabranch.delta.stored import BinCount
 from anabranch.errors import Reason
 from anabranch.pipeline.sinks import Results, Table
 from anabranch.pipeline.windows import windows_of
-from anabranch.project.kafka import admin_of, cluster_of
+from anabranch.project.kafka import cluster_of
 from anabranch.project.project import Project
 from anabranch.reprocess.inspect import filling_of
 from anabranch.streaming.preflight import run_fingerprint
@@ -50,7 +50,7 @@ def make_audit(project: Project, look: Look, spark: Callable[[], SparkSession], 
     asked = _asked(project, look, spark, phase) if look.ranges else None
     try:
         log.write_found(audit_id, _found(spark, asked, tally, decoded, phase) if asked else ())
-        stored = _stored(look)
+        stored = _stored(look) if look.ranges else []
         balance = balance_of(stored, look.late.count, decoded.records, decoded.problems, decoded.elsewhere)
         if asked is not None:
             _check_lake_read(project, look, stored, balance, decoded)
@@ -60,7 +60,8 @@ def make_audit(project: Project, look: Look, spark: Callable[[], SparkSession], 
             at=iso_utc(round(datetime.now(UTC).timestamp() * 1000)),
             pipeline=look.pipeline.name,
             sink=look.pipeline.sink.describe(),
-            asked=look.wanted.range,
+            asked=look.wanted.asked,
+            since=look.scope.since,
             ranges=look.ranges,
             span=bounds(look.ranges, {**look.judged, **tally.classes}, windows_of(look.pipeline)),
             pins=_pins(project, look),
@@ -192,14 +193,16 @@ def _pins(project: Project, look: Look) -> Pins:
         last_batch=timeline.last,
         behind=pinned.behind,
         watermark=instant(timeline.watermark_ms),
+        history_bytes=pinned.history_bytes,
         code=run_fingerprint(look.pipeline, project.settings.timezone),
-        source_topic_id=None if look.target.topic_id is None else admin_of(project).topic_id(look.pipeline.topic.name),
+        source_topic_id=look.scope.source_topic_id,
         result_topic_id=look.target.topic_id,
         stream_id=str(pinned.ran.query_id),
     )
 
 
 def _notes(project: Project, look: Look, stored: Sequence[BinCount], decoded: Decoded) -> Iterator[Reason]:
+    yield from look.scope.notes
     if look.pinned.behind:
         yield messages.LAKE_IS_BEHIND(batches=look.pinned.behind)
     problems = sum(one.problems for one in stored)

@@ -33,6 +33,9 @@ RULES_CHANGED = note(
     "the rules have changed since the lake was written: {stored:#record} of these windows had problems then, {now:,} have"
     " problems now",
 )
+JUDGED_AGAIN = note("judged-again", "all windows were judged again, since {audit} no longer tells which are right: {why}")
+OTHER_CODE_SINCE = note("other-code-since", "the code or the settings have changed")
+REWOUND_SINCE = note("rewound-since", "batches were taken back, or restored")
 LAKE_IS_BEHIND = note(
     "lake-is-behind", "the lake has not yet what the last {batches:#batch/batches} of the stream read: judged is what it has"
 )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from anabranch.audit import messages
 from anabranch.checkpoint.baseline_file import read_baseline
+from anabranch.checkpoint.history import lines_newest_first, size_of
 from anabranch.checkpoint.ran import Enough, Ran, read_ran
 from anabranch.checkpoint.reader import read_logs
 from anabranch.delta.lake import open_lake
@@ -24,6 +25,8 @@ from anabranch.reprocess.inspect import check_lake, filling_of, read_by
 class Pinned:
     # Up to the newest batch whose records are all in the lake.
     ran: Ran
+    # How much of the history of its batches there was before it was read.
+    history_bytes: int
     # Partition -> the first offset that the stream was to read, where that is not 0.
     begins: Mapping[int, int]
     lake: str
@@ -40,6 +43,7 @@ def pin(project: Project, pipeline: Pipeline, is_enough: Enough = lambda _: Fals
     filling, topic = filling_of(project, pipeline), pipeline.topic.name
     for one in (pipeline, filling):
         check_not_fenced(project.checkpoint(one).storage(), f"{pipeline.name} cannot be audited")
+    history_bytes = size_of(project.checkpoint(pipeline))
     ran = read_ran(project.checkpoint(pipeline), topic, is_enough)
     if ran is None:
         raise messages.NEVER_RAN(pipeline=pipeline.name)
@@ -56,6 +60,7 @@ def pin(project: Project, pipeline: Pipeline, is_enough: Enough = lambda _: Fals
     path = lake_path(filling)
     return Pinned(
         ran=ran,
+        history_bytes=history_bytes,
         begins={partition: first for partition, first in begins.items() if first},
         lake=str(path),
         lake_id=str(open_lake(path, version).metadata().id),
@@ -69,6 +74,13 @@ def _delay_s(project: Project, pipeline: Pipeline) -> float:
     baseline = read_baseline(project.checkpoint(pipeline))
     ran_s = None if baseline is None else baseline.watermark_s
     return (pipeline.watermark_s or 0.0) if ran_s is None else ran_s
+
+
+def was_rewound(project: Project, pipeline: Pipeline, history_bytes: int) -> bool:
+    """Whether an operation has changed which batches stand, since there was so much of their history."""
+    location = project.checkpoint(pipeline)
+    lines = lines_newest_first(location, history_bytes)
+    return size_of(location) < history_bytes or any(one is not None and one.operation is not None for one in lines)
 
 
 def deepened(project: Project, pipeline: Pipeline, pinned: Pinned, is_enough: Enough) -> Pinned:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from anabranch.audit.apply import make_audit
-from anabranch.audit.look import Wanted, look_at
+from anabranch.audit.look import look_at
+from anabranch.audit.scope import Wanted
 from anabranch.audit.verdict import Audit
 from anabranch.errors import counted
 from anabranch.pipeline.definition import Pipeline

@@ -10,12 +10,15 @@ from typing import Any
 from uuid import uuid4
 
 from anabranch.audit import messages
+from anabranch.audit.follow import Seen
+from anabranch.audit.judge import WRONG
 from anabranch.audit.verdict import Audit
 from anabranch.errors import AnabranchError
 from anabranch.pipeline.definition import Pipeline
 from anabranch.project.project import Project
 from anabranch.reprocess.results_file import read_lines, write_lines
 from anabranch.storage.files import Format, names_in
+from anabranch.text.format import utc_ms
 from anabranch.text.suggest import did_you_mean
 
 AUDIT = Format("audit", 1, Audit)
@@ -48,6 +51,15 @@ class AuditLog:
     def found(self, audit_id: str) -> Iterator[dict[str, Any]]:
         return read_lines(self.found_path(audit_id))
 
+    def wrong_windows(self, audit: Audit) -> set[int] | None:
+        """When each window begins that has a wrong result. None: its results can no longer be read."""
+        starts, results = set[str](), 0
+        for one in self.found(audit.id) if audit.wrong_results else ():
+            if one["class"] in WRONG:
+                starts.add(one["window"]["start"])
+                results += 1
+        return {utc_ms(start) for start in starts} if results == audit.wrong_results else None
+
     def newest_first(self) -> Iterator[Audit]:
         """Those that can be read."""
         for name in sorted(names_in(self.directory), reverse=True):
@@ -76,9 +88,16 @@ def audits_of(project: Project, pipeline: Pipeline) -> AuditLog:
     return AuditLog(project.home / "audits" / pipeline.name / project.checkpoint(pipeline).path.name)
 
 
-def last_of_all(project: Project, pipeline: Pipeline) -> Audit | None:
-    """The newest that had no range, so all before it was looked at."""
-    return next((audit for audit in audits_of(project, pipeline).newest_first() if audit.asked is None), None)
+def last_of_all(project: Project, pipeline: Pipeline) -> Seen | None:
+    """None: there is no audit that had no range, or what one has found since can no longer be read."""
+    log, wrong = audits_of(project, pipeline), set[int]()
+    for audit in log.newest_first():
+        if (found := log.wrong_windows(audit)) is None:
+            return None
+        wrong |= found
+        if audit.asked is None:
+            return Seen(audit, tuple(sorted(wrong)))
+    return None
 
 
 def newest_audit(project: Project, pipeline: str, sink: str) -> Audit | None:

@@ -32,6 +32,8 @@ class Pins:
     # Batches whose records were not in the lake yet.
     behind: int
     watermark: str | None
+    # How much was written of the history of the stream's batches: what is behind it came later.
+    history_bytes: int
     # A fingerprint of what results follow from besides their records, as of BatchRecord.
     code: str
     # None: the results are in a table.
@@ -161,6 +163,8 @@ class Audit:
     sink: str
     # What was asked for; None: all that is known.
     asked: Range | None
+    # The audit that it follows: only what came since was judged, and what was wrong. None: all that was asked for.
+    since: str | None
     # The windows that begin in these were judged.
     ranges: tuple[Range, ...]
     # From the first window that was judged to the end of the last. None: there are none.
@@ -191,6 +195,7 @@ class Audit:
         return {
             "pipeline": self.pipeline,
             "range": None if self.span is None else {"start": iso_utc(self.span.start_ms), "end": iso_utc(self.span.end_ms)},
+            "since": self.since,
             "pinned": pinned,
             "verdict": {**_sorted(asdict(self.verdict)), "completeness": self.verdict.completeness},
             "windows": [one.as_json() for one in self.found],

@@ -47,10 +47,14 @@ def judgeable(wanted: Range, timeline: Timeline, windows: Windows) -> Judgeable:
     floor_ms = timeline.floor_ms
     known_from_ms = EVER.start_ms if floor_ms is None else windows.first_start_ms(floor_ms - windows.length_ms + 1)
     start_ms = max(wanted.start_ms, known_from_ms)
-    end_ms = min(wanted.end_ms, windows.first_start_ms(timeline.watermark_ms - windows.length_ms + 1))
+    end_ms = min(wanted.end_ms, closed_until_ms(timeline.watermark_ms, windows))
     unknown_until_ms = floor_ms if floor_ms is not None and wanted.start_ms < known_from_ms else None
-    is_closed = timeline.watermark_ms > 0 and start_ms < end_ms
-    return Judgeable(Range(start_ms, end_ms) if is_closed else None, unknown_until_ms)
+    return Judgeable(Range(start_ms, end_ms) if start_ms < end_ms else None, unknown_until_ms)
+
+
+def closed_until_ms(watermark_ms: int, windows: Windows) -> int:
+    """Windows that begin before this are closed."""
+    return EVER.start_ms if watermark_ms <= 0 else windows.first_start_ms(watermark_ms - windows.length_ms + 1)
 
 
 def windows_of_bin(bin_number: int, windows: Windows) -> Iterator[int]:

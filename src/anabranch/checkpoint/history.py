@@ -136,6 +136,11 @@ def newest_entry(location: CheckpointLocation) -> HistoryEntry | None:
     return next(newest_first(location), None)
 
 
+def size_of(location: CheckpointLocation) -> int:
+    """In bytes; 0: there is none."""
+    return location.history.stat().st_size if location.history.exists() else 0
+
+
 def newest_first(location: CheckpointLocation) -> Iterator[HistoryEntry]:
     return _newest_first(location.history)
 

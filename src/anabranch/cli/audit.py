@@ -42,11 +42,12 @@ def audit(
     Example: anabranch audit visits-counter --from 2025-09-04T07:00 --to 2025-09-04T08:00
     """
     from anabranch.audit.inspect import audited
-    from anabranch.audit.look import Wanted
+    from anabranch.audit.scope import Wanted
     from anabranch.audit.session import AuditSession
     from anabranch.audit.store import last_of_all
     from anabranch.cli.repair import carry_out, is_right, repaired_json
     from anabranch.project.project import with_code
+    from anabranch.repair.inspect import repairable
     from anabranch.repair.plan import parse_classes
     from anabranch.text.format import parse_topic_name
 
@@ -58,6 +59,8 @@ def audit(
         raise SINCE_AND_RANGE()
     wanted = Wanted(asked, since=last_of_all(project, pipeline) if since_last else None, every=every)
     classes = None if repair is None else parse_classes(repair)
+    if classes is not None:
+        repairable(pipeline)
     with AuditSession(project, pipeline, cli, changes=on_master(master), debug=cli.debug) as session:
         found = session.audit(wanted)
         if classes is None:

@@ -92,13 +92,14 @@ def replay(
     from anabranch.audit.session import AuditSession
     from anabranch.cli.repair import carry_out, is_right, repaired_json
     from anabranch.project.project import with_code
+    from anabranch.repair.inspect import repairable
     from anabranch.repair.plan import EVERY
     from anabranch.repair.replay import find_replayable
 
     cli = cli_of(context)
     check_answer(yes, dry_run)
     project = with_code(cli.project())
-    pipeline = audited(project.find_declared([name])[0], None)
+    pipeline = repairable(audited(project.find_declared([name])[0], None))
     with AuditSession(project, pipeline, cli, changes=on_master(master), debug=cli.debug) as session:
         found = find_replayable(project, pipeline, session)
         for note in found.notes(pipeline):

@@ -55,17 +55,18 @@ def repair(
     Example: anabranch repair visits-counter --from 2025-09-04T07:00 --to 2025-09-04T08:00
     """
     from anabranch.audit.inspect import audited
-    from anabranch.audit.look import Wanted
+    from anabranch.audit.scope import Wanted
     from anabranch.audit.session import AuditSession
     from anabranch.audit.store import audits_of
     from anabranch.project.project import with_code
+    from anabranch.repair.inspect import repairable
     from anabranch.repair.plan import parse_classes
     from anabranch.text.format import parse_topic_name
 
     cli = cli_of(context)
     check_answer(yes, dry_run)
     classes, project = parse_classes(only), with_code(cli.project())
-    pipeline = audited(project.find_declared([name])[0], None if topic is None else parse_topic_name(topic))
+    pipeline = repairable(audited(project.find_declared([name])[0], None if topic is None else parse_topic_name(topic)))
     asked = range_of(start, end, project.settings.timezone)
     if audit_id is not None and asked is not None:
         raise AUDIT_AND_RANGE()
@@ -125,9 +126,7 @@ def carry_out(
 
 def is_right(audit: Audit, done: Repaired) -> bool:
     """Whether all that was looked at is right now."""
-    if done.after is None:
-        return audit.verdict.is_clean
-    return done.after.verdict.is_clean
+    return (audit if done.after is None else done.after).verdict.is_clean
 
 
 def repaired_json(audit: Audit, done: Repaired) -> dict[str, Any]:

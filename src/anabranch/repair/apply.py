@@ -6,8 +6,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from anabranch.audit.look import Wanted
+from anabranch.audit.scope import windows_in
 from anabranch.audit.session import AuditSession
+from anabranch.audit.store import audits_of
 from anabranch.audit.verdict import Audit
 from anabranch.operations.log import new_operation_id
 from anabranch.pipeline.definition import Pipeline
@@ -25,7 +26,7 @@ class Repaired:
     plan: ReprocessPlan | None
     # How many results were acknowledged. None: it was not carried out.
     sent: int | None = None
-    # Of the windows that were repaired.
+    # Of all windows that were wrong, also of those that were left as they are.
     after: Audit | None = None
 
 
@@ -47,4 +48,5 @@ def repair(
             return Repaired(plan)
         with sending() as count:
             sent = apply_reprocess(project, plan, count)
-    return Repaired(plan, sent, session.audit(Wanted(ranges=plan.ranges)))
+    wrong = audits_of(project, pipeline).wrong_windows(audit) or set()
+    return Repaired(plan, sent, session.audit(windows_in(sorted(wrong), pipeline)))

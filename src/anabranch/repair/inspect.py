@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from pathlib import Path
 
 from anabranch.audit.inspect import moment
@@ -22,35 +21,36 @@ from anabranch.reprocess.results_file import write_results
 from anabranch.reprocess.staleness import InputSnapshot
 from anabranch.reprocess.tally import Tally
 from anabranch.streaming.preflight import run_fingerprint
+from anabranch.text.format import utc_ms
+
+
+def repairable(pipeline: Pipeline) -> Pipeline:
+    """Refuses one whose results a record more would not correct."""
+    if isinstance(pipeline.sink, Table):
+        raise messages.TABLE_NOT_REPAIRED(pipeline=pipeline.name, table=pipeline.sink.path)
+    return pipeline
 
 
 def plan_repair(
     project: Project, pipeline: Pipeline, audit: Audit, only: Iterable[Repairable], operation: str
 ) -> ReprocessPlan | None:
     """Its results are in the operation's file from here on. None: nothing of these classes is wrong."""
-    _check(project, pipeline, audit)
-    tally, starts, classes = Tally(), set[int](), tuple(only)
+    if run_fingerprint(pipeline, project.settings.timezone) != audit.pins.code:
+        raise messages.AUDIT_OUTDATED(pipeline=pipeline.name, audit=audit.id)
+    log, tally, starts, classes = audits_of(project, pipeline), Tally(), set[int](), tuple(only)
+    wrong = log.wrong_windows(audit)
+    if wrong is None:
+        raise messages.FOUND_DAMAGED(path=str(log.found_path(audit.id)), audit=audit.id, pipeline=pipeline.name)
 
     def changes() -> Iterator[Change]:
-        for start, change in changes_of(audits_of(project, pipeline).found(audit.id), classes):
-            start_ms = round(datetime.fromisoformat(start).timestamp() * 1000)
+        for start, change in changes_of(log.found(audit.id), classes):
+            start_ms = utc_ms(start)
             starts.add(start_ms)
             tally.take(Compared(change.key, start_ms, change.before, change.after))
             yield change
 
     write_results(project.operations.results_file(operation), changes())
-    kept = sum(audit.verdict.results.get(name, 0) for name in classes)
-    if tally.results != kept:
-        path = audits_of(project, pipeline).found_path(audit.id)
-        raise messages.FOUND_DAMAGED(path=str(path), found=tally.results, kept=kept, audit=audit.id, pipeline=pipeline.name)
     return _plan(pipeline, audit, sorted(starts), tally, operation) if starts else None
-
-
-def _check(project: Project, pipeline: Pipeline, audit: Audit) -> None:
-    if isinstance(pipeline.sink, Table):
-        raise messages.TABLE_NOT_REPAIRED(pipeline=pipeline.name, table=pipeline.sink.path)
-    if run_fingerprint(pipeline, project.settings.timezone) != audit.pins.code:
-        raise messages.AUDIT_OUTDATED(pipeline=pipeline.name, audit=audit.id)
 
 
 def _plan(pipeline: Pipeline, audit: Audit, starts: list[int], tally: Tally, operation: str) -> ReprocessPlan:

@@ -21,7 +21,7 @@ TABLE_NOT_REPAIRED = refusal(
 )
 FOUND_DAMAGED = failure(
     "found-damaged",
-    "{path} holds {found:,} of the {kept:,} wrong results of {audit}: it is damaged, nothing was planned",
+    "{path} no longer holds all that {audit} has found: it is damaged, nothing was planned",
     "anabranch audit {pipeline}   finds them again",
 )
 NOT_REPAIRED = note("not-repaired", "{count:#wrong result} of class {name} {are} left as they are: --only {name} repairs them")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anabranch.audit.look import Wanted
 from anabranch.audit.pins import pin
-from anabranch.audit.ranges import covering
+from anabranch.audit.scope import Wanted, windows_in
 from anabranch.audit.session import AuditSession
 from anabranch.audit.windows import EVER, judgeable
 from anabranch.errors import Reason
@@ -37,7 +36,7 @@ class Replayable:
 
     def wanted(self, pipeline: Pipeline) -> Wanted:
         """Their windows, for an audit."""
-        return Wanted(ranges=tuple(covering(sorted(self.closed), windows_of(pipeline).slide_ms)))
+        return windows_in(sorted(self.closed), pipeline)
 
 
 def find_replayable(project: Project, pipeline: Pipeline, session: AuditSession) -> Replayable:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from anabranch.checkpoint.history import HistoryEntry, lines_newest_first
+from anabranch.checkpoint.history import HistoryEntry, lines_newest_first, size_of
 from anabranch.checkpoint.reader import read_logs
 from anabranch.delta.lake import open_lake
 from anabranch.delta.table import read_commit
@@ -53,7 +53,7 @@ def _code_of(project: Project, filling: Pipeline, version: int) -> str | None:
         known = LakeRules(table_id, query_id, version=-1, history_bytes=0, batch=-1, code="")
     if committed is None or known.code is None:
         return None
-    size = location.history.stat().st_size if location.history.exists() else 0
+    size = size_of(location)
     entries = [one for one in lines_newest_first(location, known.history_bytes) if one is not None][::-1]
     batch, code = followed(entries, known.batch, known.code)
     if any(not _is_of(str(path), one, query_id) for one in range(known.version + 1, version + 1)):

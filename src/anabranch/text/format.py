@@ -92,6 +92,11 @@ def iso_utc(epoch_ms: int) -> str:
     return moment.isoformat(timespec="milliseconds" if epoch_ms % 1000 else "seconds").replace("+00:00", "Z")
 
 
+def utc_ms(text: str) -> int:
+    """What `iso_utc` has written."""
+    return round(datetime.fromisoformat(text).timestamp() * 1000)
+
+
 def instant(epoch_ms: int) -> str | None:
     """None for no time (0, Spark's watermark before the first event) and for what no calendar has."""
     return iso_utc(epoch_ms) if 0 < epoch_ms <= _LAST_MS else None
