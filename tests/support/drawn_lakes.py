@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -48,9 +49,10 @@ def draw_ran(directory: Path, name: str, batches: Batches, *, lake_behind: int =
     filling = project.lake_for(pipeline)
     assert filling is not None
     held = batches[: len(batches) - lake_behind]
-    _draw_checkpoint(project, filling, held, [0] * len(held), range(0))
+    _draw_checkpoint(project, filling, held, [0] * (len(held) + 1), range(0))
     delay_ms = round((pipeline.watermark_s or 0) * 1000)
-    _draw_checkpoint(project, pipeline, batches, watermarks_ms_of(batches, delay_ms), range(history_from, len(batches)))
+    watermarks_ms = watermarks_ms_of([*batches, {}], delay_ms)
+    _draw_checkpoint(project, pipeline, batches, watermarks_ms, range(history_from, len(batches)))
     assert isinstance(filling.sink, Table)
     write_deltalake(filling.sink.path, _rows(pipeline.topic.name, held))
     return project
@@ -59,11 +61,13 @@ def draw_ran(directory: Path, name: str, batches: Batches, *, lake_behind: int =
 def _draw_checkpoint(
     project: Project, pipeline: Pipeline, batches: Batches, watermarks_ms: Sequence[int], history: range
 ) -> None:
+    """`watermarks_ms`: of each batch, and of the one behind them."""
     location, ends = project.checkpoint(pipeline), ends_of(batches)
     tree = draw(None, batches=range(len(batches)))
     topic = pipeline.topic.name
     tree["sources/0/0"] = "\0v1\n" + json.dumps({topic: {str(partition): 0 for partition in ends[0]}})
-    for batch, watermark_ms in enumerate(watermarks_ms):
+    for batch, (watermark_ms, next_ms) in enumerate(pairwise(watermarks_ms)):
+        tree[f"commits/{batch}"] = f'v1\n{{"nextBatchWatermarkMs":{next_ms}}}'
         version, head, _ = offsets(batch, watermark_ms=watermark_ms).split("\n")
         end = {str(partition): end for partition, end in ends[batch].items()}
         tree[f"offsets/{batch}"] = f"{version}\n{head}\n{json.dumps({topic: end})}"

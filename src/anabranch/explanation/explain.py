@@ -26,11 +26,9 @@ class Rows:
 def in_words(found: Explanation) -> Iterator[str | Rows]:
     """Lines, and tables between them."""
     yield f"{found.pipeline}, {found.start} to {found.end}: {_state(found)}"
-    watermark = found.watermark or "none"
-    batches = f"batches {found.first_batch:,} to {found.last_batch:,}"
-    yield (
-        f"looked at lake version {found.lake_version}, {batches}, watermark {watermark}, delay {format_duration(found.delay_s)}"
-    )
+    batches = f"batches {found.first_batch} to {found.last_batch}"
+    delay, watermark = format_duration(found.delay_s), found.watermark or "none"
+    yield f"pinned: lake version {found.lake_version}, {batches}, watermark {watermark}, delay {delay}"
     if found.key is not None:
         yield f"only records of {cut(found.key, _LONGEST)}"
     yield ""
@@ -47,7 +45,7 @@ def in_words(found: Explanation) -> Iterator[str | Rows]:
     if found.waits is not None:
         yield from _waits(found, found.waits)
     if found.result is not None:
-        yield from _result(found.result)
+        yield from ("", _result(found.result), "")
     yield from _corrected(found)
     yield from (f"note      {note.text}" for note in found.notes)
 
@@ -90,9 +88,9 @@ def _batch_row(one: BatchShare) -> tuple[str, ...]:
 
 
 def _sums(batches: Sequence[BatchShare]) -> Iterator[str]:
+    """`?`: not known."""
     for numbers in zip(*((one.counted, one.late, one.problems) for one in batches), strict=True):
-        known = [number for number in numbers if number is not None]
-        yield f"{sum(known):,}" if len(known) == len(numbers) else "?"
+        yield "?" if None in numbers else f"{sum(filter(None, numbers)):,}"
 
 
 _LATE = ("late record", "event time", "arrived", "late by", "counted with", "batch", "watermark")
@@ -137,11 +135,11 @@ def _earlier(found: Explanation) -> str:
 
 
 def _waits(found: Explanation, waits: Waits) -> Iterator[str | Rows]:
-    until = "its result is emitted then" if found.output_mode == "append" else "its result may change until then"
+    then = "emits its result" if found.output_mode == "append" else "closes it; until then its result may change"
     if waits.is_due:
-        yield f"closes    with the next batch: a record of {waits.event_time} or later has been read; {until}"
+        yield f"closes    a record of {waits.event_time} or later has been read: the next batch {then}"
     else:
-        yield f"waits for a usable record of {waits.event_time} or later, in any partition; {until}"
+        yield f"waits for a usable record of {waits.event_time} or later, in any partition: the batch behind it {then}"
     if waits.unread_in:
         where = ", ".join(map(str, waits.unread_in[:_MOST_SHOWN]))
         yield f"          the lake has one in partition {where}, which the stream has yet to read"
@@ -176,20 +174,19 @@ def _behind(found: Explanation, waits: Waits, behind: Sequence[PartitionNews]) -
         yield "          the window does not wait for that: the watermark follows the greatest event time of all partitions"
     longest = max(behind, key=lambda one: one.silent_s or 0)
     if longest.silent_s is not None and longest.silent_s >= _SILENT_S:
-        yield f"silent    partition {longest.partition} since {longest.newest_arrival}, others are not"
+        before = f"{short_duration(longest.silent_s)} before the newest record of all"
+        yield f"silent    partition {longest.partition} since {longest.newest_arrival}, {before}"
 
 
-def _result(result: KeyResult) -> Iterator[str | Rows]:
-    yield f"result    {_value(result.should_be)} by all of these records"
+def _result(result: KeyResult) -> Rows:
+    """What the pipeline's function gives today, and what the topic holds."""
+    computed = [("should be", "", "all usable records", _value(result.should_be))]
     if result.counted != result.should_be:
-        yield f"          {_value(result.counted)} by those that were counted"
-    if not result.emitted:
-        yield "emitted   none that the topic still has"
-    else:
-        yield Rows(_EMITTED, [_emitted(one) for one in result.emitted])
+        computed.append(("counted", "", "those that were not late", _value(result.counted)))
+    return Rows(_RESULTS, [*computed, *map(_emitted, result.emitted)])
 
 
-_EMITTED = ("emitted", "at", "by", "value")
+_RESULTS = ("result", "at", "from", "value")
 
 
 def _emitted(one: Emitted) -> tuple[str, ...]:

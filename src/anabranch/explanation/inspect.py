@@ -135,7 +135,10 @@ def _closed_by(look: Look, delay_ms: int) -> ClosedBy | None:
     found = closed_by(timeline, pinned.ran.newest_events, look.end_ms, delay_ms)
     if found is None or found.record is not None:
         return found
-    event_ms = timeline.watermarks_ms[found.batch - timeline.first] + delay_ms
+    if (watermark_ms := timeline.watermarks_ms[found.batch - timeline.first]) <= 0:
+        # None yet: nothing has closed what is before 1970.
+        return None
+    event_ms = watermark_ms + delay_ms
     times = (moment(event_ms), moment(event_ms + 1))
     for one in records_of(pinned.lake, topic, pinned.lake_version, times, pinned.begins, MOST_NAMED):
         if timeline.batch_of(one.partition, one.offset) == found.batch - 1:
