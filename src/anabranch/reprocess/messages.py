@@ -12,6 +12,11 @@ NOT_BY_WINDOW = refusal(
     '{pipeline} is declared with recompute="none": a window of it does not follow from the records in the window alone',
     "anabranch rewind {pipeline}   runs its batches again",
 )
+JOINS_TOPICS = refusal(
+    "joins-topics",
+    "{pipeline} joins {topics:, }: a window of it does not follow from the records of one lake",
+    "anabranch rewind {pipeline}   runs its batches again",
+)
 TOPIC_WITHOUT_LAKE = refusal(
     "topic-without-lake",
     "{pipeline} cannot be recomputed: its topic {topic} has no lake",
@@ -20,12 +25,12 @@ TOPIC_WITHOUT_LAKE = refusal(
 COUNTS_PER_BATCH = refusal(
     "counts-per-batch",
     "{pipeline} counts within each batch: its results depend on the cut into batches, which the lake does not hold",
-    "anabranch reprocess browsers-stateful   has the same counts over all batches",
+    'leave scope="batch" out to count over all batches; of ours, browsers-stateful does',
 )
 NO_RESULT_TOPIC = refusal(
     "no-result-topic",
-    "{pipeline} does not write to a topic whose results could be corrected",
-    "anabranch reprocess {pipeline} --topic NAME   where it was run with --to topic:NAME",
+    "{pipeline} does not write its results to a topic",
+    "pass --topic NAME where it was run with --to topic:NAME",
 )
 EMPTY_RANGE = refusal("empty-range", "the range {range} is empty", "--from must be before --to")
 NEVER_RAN = refusal("never-ran", "{pipeline} has never run: there is nothing to correct", "anabranch run {pipeline}")

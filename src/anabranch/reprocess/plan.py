@@ -117,6 +117,8 @@ def with_topic(pipeline: Pipeline, name: str | None) -> Pipeline:
         raise messages.NO_WINDOWS(pipeline=pipeline.name)
     if pipeline.per_batch:
         raise messages.COUNTS_PER_BATCH(pipeline=pipeline.name)
+    if len(pipeline.topics) > 1:
+        raise messages.JOINS_TOPICS(pipeline=pipeline.name, topics=list(pipeline.topic_names))
     if not pipeline.is_recomputable:
         raise messages.NOT_BY_WINDOW(pipeline=pipeline.name)
     if name is not None:
