@@ -11,7 +11,7 @@ from anabranch.checkpoint.timeline import Timeline
 from anabranch.delta.stored import Newest, StoredRecord
 from anabranch.explanation.build import Counts, Seen, explanation_of
 from anabranch.explanation.explain import Rows, in_words
-from anabranch.explanation.report import Correction, Explanation
+from anabranch.explanation.report import CorrectedBy, Explanation
 from anabranch.pipeline.builtin.catalog import BUILTIN
 from anabranch.pipeline.definition import find_pipeline
 
@@ -192,7 +192,7 @@ def test_a_window_without_any_record_says_so() -> None:
 
 
 def test_operations_that_have_sent_its_results_are_named_with_what_they_did_not_know() -> None:
-    correction = Correction("20251119T065900-repair-abcd", "repair", "2025-11-19T06:59:00Z", "done")
+    correction = CorrectedBy("20251119T065900-repair-abcd", "repair", "2025-11-19T06:59:00Z", "done")
     found = told(0, {0: 1, 3: 2}, corrections=[correction], counts=Counts({0: 1, 3: 2}, {}, 0, 0, 1))
     assert lines(found)[-2:] == [
         "corrected by 20251119T065900-repair-abcd, begun 2025-11-19T06:59:00Z, done",

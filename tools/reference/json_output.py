@@ -7,6 +7,16 @@ from anabranch.audit.windows import LateRecord
 from anabranch.checkpoint.figures import Jump
 from anabranch.checkpoint.report import BatchView, OperatorView
 from anabranch.delta.lake import LakeState, Problem
+from anabranch.explanation.report import (
+    BatchShare,
+    CorrectedBy,
+    DroppedRecord,
+    Emitted,
+    Explanation,
+    KeyResult,
+    PartitionNews,
+    Waits,
+)
 from anabranch.lateness.curve import DelayRow
 from anabranch.lateness.report import Lateness
 from anabranch.project.doctor import CheckResult
@@ -53,6 +63,7 @@ Match on `code` and `params`; the words may change.
 | `config` | a list of `key`, `value`, `from`; where settings are wrong, an object with `error`, `errors` and `settings` |
 | `consume` | of each record: `topic`, `partition`, `offset`, `timestamp`, `key`, `value`, `headers` |
 | `doctor` | a list of check results; see below |
+| `explain` | see below |
 | `generate` | `acknowledged`, `by_kind`, `seconds`, `records_per_second`, `first_event_time`, `last_event_time` |
 | `history` | see below |
 | `lake` | see below |
@@ -78,6 +89,7 @@ A jump:
 `last_audit` is the newest audit: `id`, `at`, `windows`, `wrong`, `not_counted`, `completeness`; null: there is none.
 
 {_audit()}
+{_explain()}
 ## history
 
 {fields_table(BatchList)}
@@ -128,7 +140,7 @@ Two audits of the same pins print the same bytes.
 |---|---|
 | `pipeline` | the pipeline |
 | `range` | `start` and `end` of the windows that were judged; null: none was |
-| `since` | With `--since-last` the id of the audit that it follows: only what came since was judged, and what was wrong then. null: all that was asked for. |
+| `since` | with `--since-last` the audit that it follows; null: all that was asked for was judged |
 | `pinned` | `lake_version`, `topic_offsets`, `table_version`, `batches` (the first and the last), `code`, `watermark` |
 | `verdict` | see below, and `completeness`, the share of the usable records that results count; null: there are no records |
 | `windows` | the wrong results, the first 1,000; with `--all` also those that are right: see below |
@@ -148,6 +160,35 @@ Late records:
 Each of them; times are `event_time`, `arrived`, `window_end` and `watermark`:
 
 {fields_table(LateRecord)}"""
+
+
+def _explain() -> str:
+    return f"""## explain
+
+{fields_table(Explanation)}
+`closed_by` has `window_end`, `batch`, `watermark`, `record` and `event_time`, as in an audit.
+
+A batch:
+
+{fields_table(BatchShare)}
+A late record:
+
+{fields_table(DroppedRecord)}
+What an open window waits for:
+
+{fields_table(Waits)}
+A partition:
+
+{fields_table(PartitionNews)}
+An operation that has sent results of the window:
+
+{fields_table(CorrectedBy)}
+The result of a key:
+
+{fields_table(KeyResult)}
+A result that was emitted:
+
+{fields_table(Emitted)}"""
 
 
 def _lateness() -> str:

@@ -24,6 +24,7 @@ _ABOUT = {
     "cli": "The command line itself.",
     "delta": "Delta tables and the lake.",
     "errors": "What every part may meet.",
+    "explanation": "`anabranch explain`.",
     "generator": "`anabranch generate`.",
     "kafka": "Clusters, topics, records, client properties and the embedded broker.",
     "lateness": "`anabranch lateness`.",

@@ -12,7 +12,7 @@ from anabranch.delta.stored import Newest, StoredRecord
 from anabranch.explanation import messages
 from anabranch.explanation.report import (
     BatchShare,
-    Correction,
+    CorrectedBy,
     DroppedRecord,
     Explanation,
     KeyResult,
@@ -61,7 +61,7 @@ class Seen:
     next_watermark_ms: int | None
     # Of each partition of the lake, where the window is open.
     newest: Sequence[Newest]
-    corrections: Sequence[Correction]
+    corrections: Sequence[CorrectedBy]
     key: str | None = None
     result: KeyResult | None = None
 

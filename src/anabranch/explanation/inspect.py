@@ -15,14 +15,13 @@ from anabranch.audit.inspect import corrections_of, moment
 from anabranch.audit.pins import Pinned, check_stands, deepened, pin
 from anabranch.audit.summary import closed_by
 from anabranch.audit.verdict import ClosedBy
-from anabranch.audit.windows import MOST_NAMED
-from anabranch.audit.windows import Correction as Corrected
+from anabranch.audit.windows import MOST_NAMED, Correction
 from anabranch.checkpoint.reader import read_logs
 from anabranch.checkpoint.timeline import TimelineBatch
 from anabranch.delta.counts import first_offsets, newest_of_partitions, offsets_of, records_of
 from anabranch.delta.stored import Newest, StoredRecord
 from anabranch.explanation.build import Counts, Seen, explanation_of
-from anabranch.explanation.report import Correction, Explanation, KeyResult
+from anabranch.explanation.report import CorrectedBy, Explanation, KeyResult
 from anabranch.explanation.tally import Group, Tally
 from anabranch.pipeline.definition import Pipeline
 from anabranch.pipeline.windows import windows_of
@@ -38,7 +37,7 @@ class Look:
     start_ms: int
     pinned: Pinned
     # Oldest first.
-    corrections: list[Corrected]
+    corrections: list[Correction]
 
     @property
     def end_ms(self) -> int:
@@ -156,7 +155,7 @@ def _next_watermark_ms(project: Project, look: Look) -> int | None:
     return commit.next_watermark_ms if commit else None
 
 
-def _corrections(project: Project, look: Look) -> list[Correction]:
+def _corrections(project: Project, look: Look) -> list[CorrectedBy]:
     ids = {one.operation for one in look.corrections}
     found = [one for one in project.operations.all() if one.id in ids]
-    return [Correction(one.id, one.kind, iso_utc(one.begun_ms), one.state) for one in found[::-1]]
+    return [CorrectedBy(one.id, one.kind, iso_utc(one.begun_ms), one.state) for one in found[::-1]]

@@ -73,7 +73,7 @@ class Waits:
 
 
 @dataclass(frozen=True)
-class Correction:
+class CorrectedBy:
     """An operation that has sent results of the window, or begun to."""
 
     operation: str
@@ -153,7 +153,7 @@ class Explanation:
     # None: the window is not open.
     waits: Waits | None
     # Oldest first.
-    corrections: tuple[Correction, ...]
+    corrections: tuple[CorrectedBy, ...]
     # Usable records that came after the newest of these had read the lake. None: there is none.
     since_correction: int | None
     # None: no key was asked for.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from tools.reference.meanings.audits import AUDITS
 from tools.reference.meanings.checkpoints import CHECKPOINTS
+from tools.reference.meanings.explanations import EXPLANATIONS
 from tools.reference.meanings.operations import OPERATIONS
 from tools.reference.meanings.projects import PROJECTS
 
 # Dataclass -> field -> meaning. It replaces a comment in the source, which is read by those who know the code.
-MEANINGS = {**AUDITS, **CHECKPOINTS, **OPERATIONS, **PROJECTS}
-assert len(MEANINGS) == len(AUDITS) + len(CHECKPOINTS) + len(OPERATIONS) + len(PROJECTS), "a dataclass is described twice"
+_PARTS = (AUDITS, CHECKPOINTS, EXPLANATIONS, OPERATIONS, PROJECTS)
+MEANINGS = {name: fields for part in _PARTS for name, fields in part.items()}
+assert len(MEANINGS) == sum(map(len, _PARTS)), "a dataclass is described twice"
