@@ -35,7 +35,9 @@ def in_words(found: Explanation) -> Iterator[str | Rows]:
     yield balance(found)
     if found.batches:
         yield ""
-        yield Rows(_BATCHES, list(_batch_rows(found.batches)))
+        # Of a key none is known that has a problem.
+        columns = len(_BATCHES) - (found.problems is None)
+        yield Rows(_BATCHES[:columns], [row[:columns] for row in _batch_rows(found.batches)])
     if found.late_records:
         yield ""
         yield from _late(found)
@@ -44,10 +46,11 @@ def in_words(found: Explanation) -> Iterator[str | Rows]:
         yield from _closed(found)
     if found.waits is not None:
         yield from _waits(found, found.waits)
-    if found.result is not None:
-        yield from ("", _result(found.result), "")
     yield from _corrected(found)
     yield from (f"note      {note.text}" for note in found.notes)
+    if found.result is not None:
+        yield ""
+        yield _result(found.result)
 
 
 def _state(found: Explanation) -> str:
