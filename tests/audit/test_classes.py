@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
-from anabranch.checkpoint.layout import OffsetRange
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.records import read_records
 from anabranch.spark.session import Session
-from tests.support.audits import DAY, audit, classes, key_of, send_results, short, visits
+from tests.support.audits import DAY, audit, classes, key_of, refused, send_results, short, visits
 from tests.support.harness import Project
 from tests.support.kafka_fixtures import delete_before
+from tests.support.remedies import remedies
 
 pytestmark = [pytest.mark.kafka, pytest.mark.in_process]
 
@@ -22,14 +26,15 @@ ON_TIME = [f"07:{minute:02}" for minute in range(60)]
 # It closes all of the hour for both: the delay of visits-counter is 10 minutes, that of browsers-stateful 20.
 LAST = "08:30"
 LATE = ("07:02", "07:02", "07:03", "07:03", "07:04", "07:04", "07:23", "07:24")
-
-
-@pytest.fixture(scope="module")
-def expired(kafka: dict[str, str], source: str) -> str:
-    """The key of the result of browsers-stateful that its topic no longer retains."""
-    first = next(iter(read_records(KafkaAdmin(kafka), f"{source}-browsers", within={0: OffsetRange(0, 1)})))
-    delete_before(kafka, f"{source}-browsers", 0, 1)
-    return first.key_text
+PLANTED = {"06:30": "unexpected", "07:00": "late", "07:10": "missing", "07:20": "late", "07:30": "different"}
+PLANTED_OF_BROWSERS = {
+    "07:00 Safari": "late",
+    "07:10 Firefox": "missing",
+    "07:20 Safari": "late",
+    "07:30 Firefox": "different",
+    "07:30 Lynx": "unexpected",
+}
+OPEN = f"{LAST} Firefox"
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +62,19 @@ def run_project(
 
 
 @pytest.fixture(scope="module")
-def project(run_project: Project, kafka: dict[str, str], source: str, expired: str) -> Project:
+def expired(run_project: Project, kafka: dict[str, str], source: str) -> list[str]:
+    """The results of browsers-stateful that partition 0 no longer retains: up to the first that nothing else is wrong with."""
+    del run_project
+    keys: list[str] = []
+    for record in read_records(KafkaAdmin(kafka), f"{source}-browsers"):
+        if record.partition == 0 and (not keys or keys[-1] in (*PLANTED_OF_BROWSERS, OPEN)):
+            keys.append(short(record.key_text))
+    delete_before(kafka, f"{source}-browsers", 0, len(keys))
+    return keys
+
+
+@pytest.fixture(scope="module")
+def project(run_project: Project, kafka: dict[str, str], source: str, expired: list[str]) -> Project:
     """After somebody has deleted, changed and added results."""
     del expired
     send_results(kafka, f"{source}-counts", {key_of("07:10"): None, key_of("07:30"): "11", key_of("06:30"): '{"count":1}'})
@@ -83,16 +100,6 @@ def browsers(project: Project) -> dict[str, Any]:
     return audit(project, "browsers-stateful")
 
 
-PLANTED = {"06:30": "unexpected", "07:00": "late", "07:10": "missing", "07:20": "late", "07:30": "different"}
-PLANTED_OF_BROWSERS = {
-    "07:00 Safari": "late",
-    "07:10 Firefox": "missing",
-    "07:20 Safari": "late",
-    "07:30 Firefox": "different",
-    "07:30 Lynx": "unexpected",
-}
-
-
 def test_each_result_is_of_its_class_and_an_open_window_is_not_judged(counter: dict[str, Any]) -> None:
     assert classes(counter) == {**PLANTED, "07:40": "equal", "07:50": "equal"}
     assert counter["range"] == {"start": f"{DAY}T06:30:00Z", "end": f"{DAY}T08:00:00Z"}
@@ -106,16 +113,21 @@ def test_each_result_is_of_its_class_and_an_open_window_is_not_judged(counter: d
     assert counter["notes"] == []
 
 
-def test_with_two_grouping_columns_in_update_mode_each_key_is_judged_by_itself(browsers: dict[str, Any], expired: str) -> None:
-    assert short(expired) not in PLANTED_OF_BROWSERS
-    assert classes(browsers) == {**PLANTED_OF_BROWSERS, short(expired): "missing"}
+def test_with_two_grouping_columns_in_update_mode_each_key_is_judged_by_itself(
+    browsers: dict[str, Any], expired: list[str]
+) -> None:
+    missing = {key: "missing" for key in expired if key != OPEN}
+    assert classes(browsers) == {**missing, **PLANTED_OF_BROWSERS}
+    # One more is missing than was deleted.
     assert browsers["verdict"]["results"] == {"different": 1, "equal": 15, "late": 2, "missing": 2, "unexpected": 1}
     assert browsers["balance"] == {"in_lake": 69, "counted": 60, "late": 8, "problems": 1, "remainder": 0}
 
 
-def test_a_result_that_its_topic_no_longer_retains_is_missing_with_a_note(browsers: dict[str, Any], source: str) -> None:
+def test_a_result_that_its_topic_no_longer_retains_is_missing_with_a_note(
+    browsers: dict[str, Any], source: str, expired: list[str]
+) -> None:
     (note,) = browsers["notes"]
-    assert (note["code"], note["params"]["partition"], note["params"]["first"]) == ("results-may-have-expired", 0, 1)
+    assert (note["code"], note["params"]["partition"], note["params"]["first"]) == ("results-may-have-expired", 0, len(expired))
     assert note["params"]["topic"] == f"{source}-browsers"
 
 
@@ -191,3 +203,32 @@ def test_the_terminal_says_the_same_and_audits_and_status_keep_it(project: Proje
     assert f"Z: {wrong}" in " ".join(project.ok("status", COLUMNS="400").split())
     last = {one["name"]: one["last_audit"] for one in json.loads(project.ok("status", "--json"))["pipelines"]}
     assert (last["visits-counter"]["id"], last["visits-counter"]["wrong"], last["visits-lake"]) == (audit_id, 5, None)
+
+
+@pytest.fixture
+def copied(project: Project, tmp_path: Path) -> Project:
+    shutil.copytree(project.directory, tmp_path / "copy")
+    return Project(tmp_path / "copy", project.session)
+
+
+def test_a_lake_that_lacks_a_range_of_offsets_is_refused_with_the_range(copied: Project) -> None:
+    lake = DeltaTable(copied.directory / ".anabranch" / "lake" / "visits")
+    lake.delete('"partition" = 0 AND "offset" >= 20 AND "offset" < 30')
+    code, said = refused(copied, "visits-counter")
+    assert code == "lake-incomplete"
+    assert "it lacks 10 offsets of partition 0, 20 to 29" in said
+    assert 'set table = "PATH" in [pipeline.visits-lake] of anabranch.toml' in said
+
+
+def test_without_kafka_the_error_says_how_to_get_one(copied: Project) -> None:
+    toml = copied.directory / "anabranch.toml"
+    settings = toml.read_text(encoding="utf-8")
+    for kafka, code, way in (
+        ('bootstrap_servers = "127.0.0.1:9"', "kafka-unreachable", "bootstrap_servers"),
+        ("", "no-kafka", "anabranch broker start"),
+    ):
+        toml.write_text(re.sub(r"bootstrap_servers = .*", kafka, settings), encoding="utf-8")
+        done = copied("audit", "visits-counter", "--json")
+        assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (1, code), done.stderr
+        assert way in "".join(remedies(done.stderr))
+        assert "Starting Spark" not in done.stderr
