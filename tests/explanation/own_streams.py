@@ -39,3 +39,9 @@ def places(orders: DataFrame) -> DataFrame:
 def shops(orders: DataFrame) -> DataFrame:
     """By a key that has the name of a field, and other values."""
     return orders.groupBy("window", F.upper("shop").alias("shop")).count()
+
+
+@ab.pipeline(orders, window="10m", watermark="5m", to=ab.table("out/held"))
+def held(orders: DataFrame) -> DataFrame:
+    """All orders of a window, in a table."""
+    return orders.groupBy("window").agg(F.sum("amount").alias("revenue"))

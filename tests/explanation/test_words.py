@@ -102,7 +102,7 @@ def test_of_many_batches_the_first_and_the_last_are_shown_with_the_sum_between()
     found = told(0, dict.fromkeys(range(3000), 2), timeline=long)
     assert len(found.batches) == 3000
     table, _ = tables(found)
-    assert [row[0] for row in table.rows] == [*map(str, range(10)), "...", *(f"{n:,}" for n in range(2990, 3000))]
+    assert [row[0] for row in table.rows] == [*map(str, range(10)), "...", *map(str, range(2990, 3000))]
     assert table.rows[10][1:] == ("2,980 more: --json lists them", "", "5,960", "0", "0")
 
 

@@ -55,7 +55,7 @@ def in_words(found: Explanation) -> Iterator[str | Rows]:
 
 def _state(found: Explanation) -> str:
     if found.state == "unknown":
-        return f"it closed before batch {found.first_batch:,}, the oldest that is known"
+        return f"it closed before batch {found.first_batch}, the oldest that is known"
     return found.state
 
 
@@ -87,7 +87,7 @@ def _batch_rows(batches: Sequence[BatchShare]) -> Iterator[tuple[str, ...]]:
 
 
 def _batch_row(one: BatchShare) -> tuple[str, ...]:
-    return (f"{one.batch:,}", one.planned_at or "?", one.committed_at or "?", *_sums([one]))
+    return (str(one.batch), one.planned_at or "?", one.committed_at or "?", *_sums([one]))
 
 
 def _sums(batches: Sequence[BatchShare]) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _late(found: Explanation) -> Iterator[str | Rows]:
         [
             (
                 *(one.record, one.event_time, one.arrived, format_duration(one.late_by_s)),
-                *(f"delay {format_duration(one.needed_delay_s)}", "to come" if one.batch is None else f"{one.batch:,}"),
+                *(f"delay {format_duration(one.needed_delay_s)}", "to come" if one.batch is None else str(one.batch)),
                 one.watermark,
             )
             for one in shown
@@ -128,13 +128,13 @@ def _closed(found: Explanation) -> Iterator[str]:
     assert closing is not None
     by = "a record that is not known" if closing.record is None else f"{closing.record} (event {closing.event_time})"
     when = "" if found.closed_at is None else f" of {found.closed_at}"
-    yield f"closed    by batch {closing.batch:,}{when}, which ran with the watermark {closing.watermark}, moved by {by}"
+    yield f"closed    by batch {closing.batch}{when}, which ran with the watermark {closing.watermark}, moved by {by}"
     if found.earlier:
         yield f"          {_earlier(found)}: counted"
 
 
 def _earlier(found: Explanation) -> str:
-    return f"{counted(found.earlier, 'record')} came in batches before {found.first_batch:,}, of which no more is known"
+    return f"{counted(found.earlier, 'record')} came in batches before {found.first_batch}, of which no more is known"
 
 
 def _waits(found: Explanation, waits: Waits) -> Iterator[str | Rows]:
