@@ -22,7 +22,7 @@ from anabranch.spark.beside import session_beside
 from anabranch.spark.session import END_TIMEOUT_S, Session
 
 # Commands that would start a JVM.
-COMMANDS = ("run", "reprocess", "audit", "explain", "repair")
+COMMANDS = ("run", "reprocess", "audit", "explain", "repair", "problems")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

@@ -153,10 +153,10 @@ def fields_of(spark: SparkSession, asked: Asked, records: Sequence[LateRecord]) 
     return [row.asDict() for row in decoded.where("_problem IS NULL").selectExpr(*columns).collect()]
 
 
-def usable_again(spark: SparkSession, pipeline: Pipeline, lake: LakeRead) -> dict[int, int]:
+def usable_again(spark: SparkSession, pipeline: Pipeline, lake: LakeRead, begins: Mapping[int, int]) -> dict[int, int]:
     """When a window begins -> its records that had a problem when they came, and have none by today's rules."""
     decoded = decoded_records(spark, pipeline, [EVER], lake, "problem IS NOT NULL")
-    (records,) = prepared([without_problems(decoded)], pipeline)
+    (records,) = prepared([without_problems(to_be_read(decoded, begins))], pipeline)
     return dict(records.groupBy(F.expr("unix_millis(window.start)")).count().collect())
 
 

@@ -92,6 +92,7 @@ def replay(
     from anabranch.audit.session import AuditSession
     from anabranch.cli.repair import carry_out, is_right, repaired_json
     from anabranch.project.project import with_code
+    from anabranch.repair.apply import Repaired
     from anabranch.repair.inspect import repairable
     from anabranch.repair.plan import EVERY
     from anabranch.repair.replay import find_replayable
@@ -102,14 +103,14 @@ def replay(
     pipeline = repairable(audited(project.find_declared([name])[0], None))
     with AuditSession(project, pipeline, cli, changes=on_master(master), debug=cli.debug) as session:
         found = find_replayable(project, pipeline, session)
-        for note in found.notes(pipeline):
+        notes = found.notes(pipeline)
+        for note in notes:
             cli.tell(note)
         if not found.closed:
-            if as_json:
-                write_json({"audit": None, "plan": None, "sent": None, "after": None})
-            return
-        audit = session.audit(found.wanted(pipeline))
-        done = carry_out(cli, project, pipeline, audit, EVERY, session, yes=yes, dry_run=dry_run, as_json=as_json)
+            audit, done = None, Repaired(None)
+        else:
+            audit = session.audit(found.wanted(pipeline))
+            done = carry_out(cli, project, pipeline, audit, EVERY, session, yes=yes, dry_run=dry_run, as_json=as_json)
     if as_json:
-        write_json(repaired_json(audit, done))
-    raise typer.Exit(0 if dry_run or is_right(audit, done) else FOUND)
+        write_json({**repaired_json(audit, done), "notes": [note.as_json() for note in notes]})
+    raise typer.Exit(0 if dry_run or audit is None or is_right(audit, done) else FOUND)

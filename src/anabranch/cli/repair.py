@@ -129,9 +129,9 @@ def is_right(audit: Audit, done: Repaired) -> bool:
     return (audit if done.after is None else done.after).verdict.is_clean
 
 
-def repaired_json(audit: Audit, done: Repaired) -> dict[str, Any]:
+def repaired_json(audit: Audit | None, done: Repaired) -> dict[str, Any]:
     from anabranch.reprocess.apply import FORMATS
 
     plan = None if done.plan is None else FORMATS[done.plan.kind].as_json(done.plan)
     after = None if done.after is None else done.after.as_json()
-    return {"audit": audit.as_json(), "plan": plan, "sent": done.sent, "after": after}
+    return {"audit": None if audit is None else audit.as_json(), "plan": plan, "sent": done.sent, "after": after}

@@ -24,13 +24,20 @@ FOUND_DAMAGED = failure(
     "{path} no longer holds all that {audit} has found: it is damaged, nothing was planned",
     "anabranch audit {pipeline}   finds them again",
 )
-NOT_REPAIRED = note("not-repaired", "{count:#wrong result} of class {name} {are} left as they are: --only {name} repairs them")
+NOT_REPAIRED = note(
+    "not-repaired", "{count:#wrong result} of class {name} {are} left alone: --only {name} repairs what is {name}"
+)
 NEVER_REPAIRED = note(
     "never-repaired",
-    "{count:#result} of windows that the lake has no record of {are} left as they are: a repair sends what the lake gives",
+    "{count:#result} of windows that the lake has no record of {are} left alone: a repair sends what the lake gives",
 )
 NOTHING_TO_REPLAY = note("nothing-to-replay", "No record of the lake of {topic} had a problem and has none now")
 REPLAYED = note("replayed", "{count:#record} had a problem and has none now, in {windows:#closed window} of {pipeline}")
 REPLAY_LATER = note(
     "replay-later", "{count:#record} more {are} in windows that are open: replay again once they are closed, after {closing}"
+)
+REPLAY_UNKNOWN = note(
+    "replay-unknown",
+    "{count:#record} more {are} in windows that closed before the oldest batch that is known, and are not audited:"
+    " anabranch reprocess {pipeline} --from {start} --to {end} counts them",
 )
