@@ -26,8 +26,12 @@ if TYPE_CHECKING:
     from anabranch.spark.session import Session
 
 T = TypeVar("T")
-# What is counted on the way is complete once the first row comes only where Spark runs stage by stage.
-_STAGE_BY_STAGE = {ADAPTIVE: "true"}
+# What is counted on the way is complete once the first row comes only where Spark runs stage by stage; and it is lost where
+# Spark leaves out of its plan what has turned out to be empty.
+OBSERVING = {
+    f"{ADAPTIVE}.enabled": "true",
+    f"{ADAPTIVE}.optimizer.excludedRules": "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation",
+}
 
 
 class AuditSession:
@@ -35,7 +39,7 @@ class AuditSession:
         self, project: Project, pipeline: Pipeline, ui: Busy, *, changes: Mapping[str, str], debug: bool = False
     ) -> None:
         self._project, self._pipeline, self._ui, self._debug = project, pipeline, ui, debug
-        self._changes = {**batch_job_settings(project), **changes, **_STAGE_BY_STAGE}
+        self._changes = {**batch_job_settings(project), **changes, **OBSERVING}
         self._session: Session | None = None
 
     def __enter__(self) -> AuditSession:

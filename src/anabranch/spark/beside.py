@@ -24,7 +24,7 @@ def session_beside(spark: SparkSession, changes: Mapping[str, str], zone: str) -
     """A session in the same JVM, with our settings of streams and of SQL, and those of a project."""
     session = spark.newSession()
     for name, value in {**effective_settings(changes), "spark.sql.session.timeZone": zone}.items():
-        if name.startswith((f"{STREAMING}.", SHUFFLE_PARTITIONS, ADAPTIVE, "spark.sql.session.")):
+        if name.startswith((f"{STREAMING}.", SHUFFLE_PARTITIONS, f"{ADAPTIVE}.", "spark.sql.session.")):
             session.conf.set(name, value)
     _add_jar(session)
     return session

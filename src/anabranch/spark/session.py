@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 STREAMING = "spark.sql.streaming"
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
-ADAPTIVE = "spark.sql.adaptive.enabled"
+ADAPTIVE = "spark.sql.adaptive"
 _LOCAL_FILES = "spark.hadoop.fs.file.impl"
 
 SETTINGS = {
@@ -48,7 +48,7 @@ SETTINGS = {
     # The first start of a checkpoint fixes the number for its lifetime.
     SHUFFLE_PARTITIONS: "2",
     # With so few partitions there is nothing to replan between two stages: a job of two stages took 45 ms longer.
-    ADAPTIVE: "false",
+    f"{ADAPTIVE}.enabled": "false",
     # RocksDB keeps state outside the heap. With a changelog a batch writes only its changes.
     f"{STREAMING}.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     f"{STREAMING}.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -76,7 +76,7 @@ SETTINGS = {
 
 # On a cluster Spark finds an address that executors reach by itself, partitions are many, and executors load a file system
 # before they have our jar.
-_LOCAL_ONLY = ("spark.driver.host", "spark.driver.bindAddress", ADAPTIVE, _LOCAL_FILES)
+_LOCAL_ONLY = ("spark.driver.host", "spark.driver.bindAddress", f"{ADAPTIVE}.enabled", _LOCAL_FILES)
 _MASTER, _JARS, _PYTHON, _LOCAL_DIR = "spark.master", "spark.jars", "spark.pyspark.python", "spark.local.dir"
 # These settings are options of the JVM, so they apply when it is launched. 1 GB is Spark's own default.
 _DRIVER_MEMORY = ("spark.driver.memory", "1g")
