@@ -43,7 +43,7 @@ def explained(desk: Desk, minute: int, *options: str) -> dict[str, Any]:
     return dict(json.loads(desk.out))
 
 
-def numbers(found: dict[str, Any]) -> dict[int, tuple[int, int]]:
+def numbers(found: dict[str, Any]) -> dict[int, tuple[int | None, int | None]]:
     return {one["batch"]: (one["counted"], one["late"]) for one in found["batches"]}
 
 

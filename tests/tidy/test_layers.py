@@ -134,6 +134,7 @@ def test_the_map_in_architecture_is_the_one_that_is_tested() -> None:
 LIGHT = [
     ["--help"], ["run", "--help"], ["pipelines"], ["status"], ["doctor"], ["topics"], ["config"], ["operations"],
     ["history", "visits-log"], ["lateness", "visits-counter"],
+    ["explain", "visits-counter", "--window", "2025-09-04T07:00Z"],
     ["checkpoint", "visits-log"], ["rewind", "visits-log", "--to-batch", "1", "--yes"], ["undo", "nothing", "--yes"],
     ["resume", "nothing", "--yes"], ["broker", "status"],
 ]  # fmt: skip
