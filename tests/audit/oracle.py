@@ -73,6 +73,8 @@ class Truth:
     windows: dict[int, Cell]
     # Windows with usable records that are not closed.
     open: int
+    # Records that no result counts, of windows that are wrong by late records alone.
+    not_counted: int
     late: list[LateRow]
     # Of the records of closed windows, and of those without a time.
     in_lake: int
@@ -159,42 +161,50 @@ CREATE OR REPLACE TABLE newest AS SELECT batch, watermark_ms FROM timeline ORDER
 CREATE OR REPLACE TABLE judged AS
 SELECT in_window.*, end_ms <= newest.watermark_ms AS is_closed, coalesce(read_by.batch, newest.batch + 1) AS batch,
        read_by.batch IS NOT NULL AS was_read, before.watermark_ms AS by_ms,
-       is_usable AND coalesce(end_ms <= before.watermark_ms, FALSE) AS is_late
+       is_usable AND coalesce(end_ms <= before.watermark_ms, FALSE) AS is_late,
+       min(end_ms) OVER (PARTITION BY in_window.partition, "offset") = end_ms AS is_first
 FROM in_window JOIN lake ON lake.partition = in_window.partition AND "offset" >= lake.first AND "offset" < lake.end_
 CROSS JOIN newest
 LEFT JOIN (SELECT timeline.batch, reads.* FROM timeline JOIN reads USING (run)) AS read_by
   ON read_by.partition = in_window.partition AND "offset" >= read_by.first AND "offset" < read_by.end_
 LEFT JOIN timeline AS before ON before.batch = coalesce(read_by.batch, newest.batch + 1) - 1;
-"""
 
-_CELLS = """
+-- Of each closed window what an audit says.
+CREATE OR REPLACE TABLE cells AS
 WITH counts AS (
     SELECT start_ms, count(*) AS in_lake, count(*) FILTER (NOT is_usable) AS problems, count(*) FILTER (is_late) AS late,
            count(*) FILTER (is_usable AND NOT is_late) AS counted, count(*) FILTER (is_usable) AS usable
     FROM judged GROUP BY start_ms
-), cells AS (
+), held AS (
     SELECT start_ms, coalesce(in_lake, 0) AS in_lake, coalesce(problems, 0) AS problems, coalesce(counted, 0) AS counted,
            coalesce(late, 0) AS late, held.value AS emitted, nullif(coalesce(usable, 0), 0) AS should_be,
            CASE WHEN held.value IS NOT NULL THEN held.operation END AS operation
     FROM counts FULL JOIN results USING (start_ms)
 )
-SELECT cells.*, CASE
-    WHEN emitted IS NOT DISTINCT FROM should_be THEN CASE WHEN cells.operation IS NULL THEN 'equal' ELSE 'corrected' END
-    WHEN emitted IS NOT DISTINCT FROM CASE WHEN cells.operation IS NULL THEN nullif(counted, 0) ELSE corrected.value END
+SELECT held.*, CASE
+    WHEN emitted IS NOT DISTINCT FROM should_be THEN CASE WHEN held.operation IS NULL THEN 'equal' ELSE 'corrected' END
+    WHEN emitted IS NOT DISTINCT FROM CASE WHEN held.operation IS NULL THEN nullif(counted, 0) ELSE corrected.value END
         THEN 'late'
     WHEN emitted IS NULL THEN 'missing'
     WHEN should_be IS NULL THEN 'unexpected'
-    ELSE 'different' END
-FROM cells CROSS JOIN newest
-LEFT JOIN corrected ON corrected.operation = cells.operation AND corrected.start_ms = cells.start_ms
-WHERE cells.start_ms + $length <= newest.watermark_ms AND (should_be IS NOT NULL OR emitted IS NOT NULL)
-ORDER BY cells.start_ms
+    ELSE 'different' END AS verdict
+FROM held CROSS JOIN newest
+LEFT JOIN corrected ON corrected.operation = held.operation AND corrected.start_ms = held.start_ms
+WHERE held.start_ms + $length <= newest.watermark_ms AND (should_be IS NOT NULL OR emitted IS NOT NULL);
 """
 
 _LATE = """
 SELECT partition, "offset", any_value(event_ms), min(end_ms), any_value(batch), any_value(was_read), any_value(by_ms),
        any_value(by_ms) - min(end_ms)
 FROM judged GROUP BY partition, "offset" HAVING bool_or(is_late) ORDER BY partition, "offset"
+"""
+
+# Of a window that is wrong by late records those that its result lacks; of windows that overlap a record's first one tells.
+_NOT_COUNTED = """
+SELECT count(*) FROM judged JOIN cells USING (start_ms)
+LEFT JOIN known ON known.operation = cells.operation AND known.partition = judged.partition
+WHERE verdict = 'late' AND is_usable AND is_first
+  AND CASE WHEN cells.operation IS NULL THEN is_late ELSE "offset" >= coalesce(known.end_, 0) END
 """
 
 _BALANCE = """
@@ -233,10 +243,12 @@ class Oracle:
                 self._db.execute(f"INSERT INTO {one.name} VALUES {', '.join(map(_row, rows))}")
         self._rows(f"{_LAW} SELECT 1", told)
         ((in_lake, counted, problems),) = self._rows(_BALANCE, told)
+        ((not_counted,),) = self._rows(_NOT_COUNTED, told)
         ((open_windows,),) = self._rows("SELECT count(DISTINCT start_ms) FROM judged WHERE is_usable AND NOT is_closed", told)
         return Truth(
-            windows={start: Cell(*values) for start, *values in self._rows(_CELLS, told)},
+            windows={start: Cell(*values) for start, *values in self._rows("FROM cells ORDER BY start_ms", told)},
             open=open_windows,
+            not_counted=not_counted,
             late=[LateRow(*row) for row in self._rows(_LATE, told)],
             in_lake=in_lake,
             counted=counted,

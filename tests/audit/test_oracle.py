@@ -30,6 +30,7 @@ from anabranch.audit.windows import (
     late_cutoffs,
     outdated,
     tally_late,
+    unjudged,
 )
 from anabranch.checkpoint.history import NewestEvent
 from anabranch.checkpoint.timeline import Timeline, timeline_of
@@ -85,8 +86,9 @@ def audit(stream: Stream, results: Results) -> Judged:
     ranges = [] if closed is None else [closed]
     judged = {start: one for start, one in counts.items() if holds(ranges, start)}
     cutoffs = late_cutoffs(bins_within(bins, ranges, windows), timeline, windows)
-    late = tally_late(late_records(stream, cutoffs), timeline, windows, stream.delay_ms, judged)
-    return conclude(stream, results, timeline, bins, ranges, counts, late, stream.corrected())
+    newer = outdated(stream.corrected(), judged)
+    late = tally_late(late_records(stream, cutoffs), timeline, windows, stream.delay_ms, judged, newer)
+    return conclude(stream, results, timeline, bins, ranges, counts, late, newer)
 
 
 def conclude(
@@ -97,12 +99,11 @@ def conclude(
     ranges: Sequence[Range],
     counts: Mapping[int, WindowCount],
     late: LateTally,
-    corrections: Sequence[Correction],
+    newer: Mapping[int, Correction],
 ) -> Judged:
     """As audit/apply.py goes on, without Spark."""
     windows = stream.windows
     judged = {start: one for start, one in counts.items() if holds(ranges, start)}
-    newer = outdated(corrections, judged)
     tally = Tally(windows, counts, late={start for start, one in judged.items() if one.late}, outdated=newer.keys())
     found = []
     for start in sorted(
@@ -127,8 +128,7 @@ def conclude(
     within = [*bins_within(bins, ranges, windows), *(one for one in bins if one.bin is None)]
     problems = sum(one.problems for one in within)
     balance = balance_of(within, late.count, sum(one.usable for one in within) + problems, problems, 0)
-    unjudged = len(counts) - len(judged)
-    verdict = verdict_of(tally, judged, late, balance.counted + balance.late, unjudged, 0)
+    verdict = verdict_of(tally, judged, late, balance.counted + balance.late, *unjudged(counts, judged, timeline, windows))
     return Judged({int(one.key): _cell(one) for one in found}, verdict, balance, late, timeline)
 
 
@@ -176,7 +176,11 @@ def check(found: Judged, truth: Truth, stream: Stream) -> None:
     assert (balance.problems, balance.remainder) == (truth.problems, 0)
     verdict = found.verdict
     assert verdict.results == Counter(one.verdict for one in truth.windows.values())
-    assert verdict.usable == truth.counted + len(truth.late)
+    assert (verdict.usable, verdict.not_counted, verdict.open) == (
+        truth.counted + len(truth.late),
+        truth.not_counted,
+        truth.open,
+    )
     check_closings(found.timeline, truth, stream)
 
 

@@ -86,13 +86,15 @@ def count_lake(
     return LakeCounts(bins, {start: one for start, one in counts.items() if any(part.holds(start) for part in wanted)})
 
 
-def count_late(pipeline: Pipeline, pinned: Pinned, counts: LakeCounts, ranges: Sequence[Range]) -> LateTally:
+def count_late(
+    pipeline: Pipeline, pinned: Pinned, counts: LakeCounts, ranges: Sequence[Range], corrected: Mapping[int, Correction]
+) -> LateTally:
     """The late records of the windows that begin in these ranges; each window gets its number of them."""
     windows, timeline = windows_of(pipeline), pinned.ran.timeline
     cutoffs = late_cutoffs(bins_within(counts.bins, ranges, windows), timeline, windows)
     records = records_from(pinned.lake, pipeline.topic.name, pinned.lake_version, windows.bin_ms * 1000, cutoffs)
     judged = {start: one for start, one in counts.windows.items() if any(part.holds(start) for part in ranges)}
-    return tally_late(records, timeline, windows, round(pinned.delay_s * 1000), judged)
+    return tally_late(records, timeline, windows, round(pinned.delay_s * 1000), judged, corrected)
 
 
 def bins_within(bins: Sequence[BinCount], ranges: Sequence[Range], windows: Windows) -> list[BinCount]:

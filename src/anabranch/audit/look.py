@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from anabranch.audit.inspect import LakeCounts, Target, corrections_of, count_lake, count_late
 from anabranch.audit.pins import Pinned
 from anabranch.audit.ranges import holds
 from anabranch.audit.scope import Scope, Wanted, later, scope_of
-from anabranch.audit.windows import Correction, LateTally, WindowCount, judgeable, outdated
+from anabranch.audit.windows import Correction, LateTally, WindowCount, judgeable, outdated, unjudged
 from anabranch.pipeline.definition import Pipeline
 from anabranch.pipeline.windows import Windows, windows_of
 from anabranch.project.project import Project
@@ -51,23 +51,21 @@ def look_at(project: Project, pipeline: Pipeline, wanted: Wanted) -> Look:
     counts = count_lake(pipeline, pinned, scope.ranges)
     closed = (judgeable(one, timeline, windows).closed for one in scope.ranges)
     ranges = tuple(one for one in closed if one is not None)
-    floor_ms = timeline.floor_ms
-    unknown = 0 if floor_ms is None else sum(start + windows.length_ms <= floor_ms for start in counts.windows)
-    look = Look(
+    judged = {start: one for start, one in counts.windows.items() if holds(ranges, start)}
+    open_windows, unknown = unjudged(counts.windows, judged, timeline, windows)
+    corrected = outdated(corrections_of(project, pipeline), judged)
+    return Look(
         pipeline=pipeline,
         wanted=wanted,
         scope=scope,
         counts=counts,
         ranges=ranges,
-        open=0,
+        open=open_windows,
         unknown=unknown,
-        late=count_late(pipeline, pinned, counts, ranges),
-        outdated={},
+        late=count_late(pipeline, pinned, counts, ranges, corrected),
+        outdated=corrected,
         lake_ends=later(scope.lake_ends, counts),
     )
-    judged = look.judged
-    corrections = outdated(corrections_of(project, pipeline), judged)
-    return replace(look, open=len(counts.windows) - len(judged) - unknown, outdated=corrections)
 
 
 def bounds(ranges: Sequence[Range], judged: Mapping[int, object], windows: Windows) -> Range | None:

@@ -36,8 +36,13 @@ def verdict_of(
         unknown=unknown,
         results=dict(sorted(tally.results.items())),
         usable=usable,
-        not_counted=sum(late.by_window[start] for start in tally.wrong_by_late),
+        not_counted=sum(_not_counted(tally, late, start) for start in tally.wrong_by_late),
     )
+
+
+def _not_counted(tally: Tally, late: LateTally, start_ms: int) -> int:
+    """A correction has counted those that it knew."""
+    return late.by_window[start_ms] if start_ms in tally.late_of_stream else late.since_correction[start_ms]
 
 
 def balance_of(stored: Sequence[BinCount], late: int, records: int, problems: int, elsewhere: int) -> Balance:

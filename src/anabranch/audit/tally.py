@@ -26,6 +26,8 @@ class Tally:
     results: Counter[Class] = field(default_factory=Counter)
     # Window -> the classes of its results.
     classes: dict[int, set[Class]] = field(default_factory=dict)
+    # Those of them with a late one that no operation has sent: it lacks all late records.
+    late_of_stream: set[int] = field(default_factory=set)
     _named: First[Found] = field(default_factory=lambda: First(lambda one: (one.start, one.key)))
 
     def take_equal(self, start_ms: int, results: int, *, is_corrected: bool) -> None:
@@ -39,6 +41,8 @@ class Tally:
         known = one.known if one.start_ms in self.outdated else one.should_be
         kind = judge(replace(one, counted=counted, known=known), self.tolerance)
         self._add(one.start_ms, kind, 1)
+        if kind == "late" and one.operation is None:
+            self.late_of_stream.add(one.start_ms)
         if kind not in WRONG and not every:
             return None
         found = self._found(one, kind)

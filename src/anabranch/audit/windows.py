@@ -6,7 +6,7 @@ From what the lake holds of each bin of event time, and the batches that stand (
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from anabranch.checkpoint.timeline import Timeline
@@ -55,6 +55,15 @@ def judgeable(wanted: Range, timeline: Timeline, windows: Windows) -> Judgeable:
 def closed_until_ms(watermark_ms: int, windows: Windows) -> int:
     """Windows that begin before this are closed."""
     return EVER.start_ms if watermark_ms <= 0 else windows.first_start_ms(watermark_ms - windows.length_ms + 1)
+
+
+def unjudged(
+    counts: Mapping[int, WindowCount], judged: Collection[int], timeline: Timeline, windows: Windows
+) -> tuple[int, int]:
+    """How many windows are open, and how many closed before the oldest batch that is known. Each has a usable record."""
+    others = [start for start, one in counts.items() if one.usable and start not in judged]
+    unknown = sum(not timeline.is_known(start + windows.length_ms) for start in others)
+    return len(others) - unknown, unknown
 
 
 def windows_of_bin(bin_number: int, windows: Windows) -> Iterator[int]:
@@ -151,8 +160,9 @@ class LateTally:
     count: int = 0
     unread: int = 0
     by_partition: Counter[int] = field(default_factory=Counter)
-    # When the first window begins that lacks them -> how many.
+    # When the first window begins that lacks them -> how many; and of them those that its newest correction did not know.
     by_window: Counter[int] = field(default_factory=Counter)
+    since_correction: Counter[int] = field(default_factory=Counter)
     # By how much -> how many.
     late_by_ms: Counter[int] = field(default_factory=Counter)
     named: list[LateRecord] = field(default_factory=list)
@@ -185,21 +195,6 @@ class LateTally:
         return 0
 
 
-def tally_late(
-    records: Iterable[StoredRecord], timeline: Timeline, windows: Windows, delay_ms: int, counts: Mapping[int, WindowCount]
-) -> LateTally:
-    """Notes in `counts` from how many windows each was dropped."""
-    tally = LateTally()
-    for stored in records:
-        one = late_record(stored, timeline, windows, delay_ms)
-        tally.take(one, windows.length_ms)
-        for start_ms in windows_of_bin(one.event_ms // windows.bin_ms, windows):
-            cutoffs = timeline.cutoffs(start_ms + windows.length_ms)
-            if cutoffs is not None and one.offset >= cutoffs.get(one.partition, 0) and start_ms in counts:
-                counts[start_ms].late += 1
-    return tally
-
-
 @dataclass(frozen=True)
 class Correction:
     """An operation that has sent the results of some windows, as the lake gave them then."""
@@ -208,6 +203,33 @@ class Correction:
     ranges: Sequence[Range]
     # Partition -> the offset from which on it knew no record of these windows.
     cutoffs: Mapping[int, int]
+
+    def lacks(self, partition: int, offset: int) -> bool:
+        """A record of these windows."""
+        return offset >= self.cutoffs.get(partition, 0)
+
+
+def tally_late(
+    records: Iterable[StoredRecord],
+    timeline: Timeline,
+    windows: Windows,
+    delay_ms: int,
+    counts: Mapping[int, WindowCount],
+    corrected: Mapping[int, Correction],
+) -> LateTally:
+    """Notes in `counts` from how many windows each was dropped. `corrected`: as of `outdated`."""
+    tally = LateTally()
+    for stored in records:
+        one = late_record(stored, timeline, windows, delay_ms)
+        tally.take(one, windows.length_ms)
+        first_start_ms = one.window_end_ms - windows.length_ms
+        if first_start_ms in corrected and corrected[first_start_ms].lacks(one.partition, one.offset):
+            tally.since_correction[first_start_ms] += 1
+        for start_ms in windows_of_bin(one.event_ms // windows.bin_ms, windows):
+            cutoffs = timeline.cutoffs(start_ms + windows.length_ms)
+            if cutoffs is not None and one.offset >= cutoffs.get(one.partition, 0) and start_ms in counts:
+                counts[start_ms].late += 1
+    return tally
 
 
 def outdated(corrections: Iterable[Correction], counts: Mapping[int, WindowCount]) -> dict[int, Correction]:
@@ -220,5 +242,5 @@ def outdated(corrections: Iterable[Correction], counts: Mapping[int, WindowCount
     return {
         start_ms: one
         for start_ms, one in newest.items()
-        if any(last >= one.cutoffs.get(partition, 0) for partition, last in counts[start_ms].last.items())
+        if any(one.lacks(partition, last) for partition, last in counts[start_ms].last.items())
     }
