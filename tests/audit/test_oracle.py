@@ -11,11 +11,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import event, given, settings
+from hypothesis import strategies as st
 
-from anabranch.audit.inspect import bins_within
+from anabranch.audit.inspect import bins_within, corrections_of, count_lake, count_late
+from anabranch.audit.pins import pin
 from anabranch.audit.ranges import holds
 from anabranch.audit.summary import balance_of, closed_by, verdict_of
 from anabranch.audit.tally import Tally
@@ -37,6 +41,7 @@ from anabranch.checkpoint.timeline import Timeline, timeline_of
 from anabranch.delta.stored import BinCount, Cutoff, StoredRecord
 from anabranch.reprocess.plan import Compared, Range
 from anabranch.text.format import iso_utc
+from tests.audit.drawn_projects import write_project
 from tests.audit.drawn_streams import Stream, streams
 from tests.audit.oracle import Cell, LateRow, Oracle, Truth
 
@@ -200,3 +205,25 @@ def test_an_audit_says_of_every_window_what_the_law_says_record_by_record(stream
     for kind in {one.verdict for one in truth.windows.values()}:
         event(kind)
     check(audit(stream, truth.results), truth, stream)
+
+
+def audit_of_lake(stream: Stream, results: Results, directory: Path, retained: int) -> Judged:
+    """As audit/look.py goes, from the disk."""
+    project, pipeline = write_project(stream, directory, retained)
+    pinned = pin(project, pipeline)
+    timeline, counts = pinned.ran.timeline, count_lake(pipeline, pinned, [EVER])
+    closed = judgeable(EVER, timeline, stream.windows).closed
+    ranges = [] if closed is None else [closed]
+    newer = outdated(
+        corrections_of(project, pipeline), {start: one for start, one in counts.windows.items() if holds(ranges, start)}
+    )
+    late = count_late(pipeline, pinned, counts, ranges, newer)
+    return conclude(stream, results, timeline, counts.bins, ranges, counts.windows, late, newer)
+
+
+@settings(max_examples=40)
+@given(stream=streams(), retained=st.integers(3, 12))
+def test_the_same_from_a_lake_and_a_checkpoint_on_the_disk(stream: Stream, retained: int, oracle: Oracle) -> None:
+    truth = oracle.ask(stream.told())
+    with TemporaryDirectory() as directory:
+        check(audit_of_lake(stream, truth.results, Path(directory) / "project", retained), truth, stream)
