@@ -8,7 +8,7 @@ from benchmarks.case import Case
 
 NAMES = (
     *("throughput", "schemas", "small_batch", "latency", "horizon", "take_back", "take_back_memory"),
-    *("reprocess", "sessions", "open_visits", "open_visits_bytes"),
+    *("reprocess", "audit", "many_results", "history", "sessions", "open_visits", "open_visits_bytes"),
 )
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from deltalake import write_deltalake
 
 from anabranch.checkpoint.history import BatchRecord, NewestEvent, append_batch
+from anabranch.delta.hours import PARTITIONS
 from anabranch.pipeline.definition import Pipeline
 from anabranch.pipeline.sinks import Table
 from anabranch.project.project import Project, open_project
@@ -54,7 +55,7 @@ def draw_ran(directory: Path, name: str, batches: Batches, *, lake_behind: int =
     watermarks_ms = watermarks_ms_of([*batches, {}], delay_ms)
     _draw_checkpoint(project, pipeline, batches, watermarks_ms, range(history_from, len(batches)))
     assert isinstance(filling.sink, Table)
-    write_deltalake(filling.sink.path, _rows(pipeline.topic.name, held))
+    write_deltalake(filling.sink.path, _rows(pipeline.topic.name, held), partition_by=list(PARTITIONS))
     return project
 
 
@@ -98,8 +99,10 @@ def _rows(topic: str, batches: Batches) -> pa.Table:
             for place, time in enumerate(times):
                 moment = None if time is None else datetime.fromtimestamp(time / 1000, UTC)
                 problem = "no JSON" if time is None else None
-                rows.append((moment, problem, topic, partition, first + place, datetime(2025, 9, 4, tzinfo=UTC)))
+                hour = [None] * len(PARTITIONS) if moment is None else moment.timetuple()[: len(PARTITIONS)]
+                rows.append((moment, problem, topic, partition, first + place, datetime(2025, 9, 4, tzinfo=UTC), *hour))
     microseconds = pa.timestamp("us", "UTC")
     columns = {"event_time": microseconds, "problem": pa.string(), "topic": pa.string(), "partition": pa.int32()}
-    schema = pa.schema({**columns, "offset": pa.int64(), "record_time": microseconds})
+    hours = dict.fromkeys(PARTITIONS, pa.int32())
+    schema = pa.schema({**columns, "offset": pa.int64(), "record_time": microseconds, **hours})
     return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)

@@ -7,13 +7,14 @@ what Spark counts can be held against it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from deltalake import QueryBuilder
 
+from anabranch.delta.hours import PARTITIONS
 from anabranch.delta.lake import open_lake
 from anabranch.delta.stored import CHECK_MODULUS, BinCount, Cutoff, Newest, StoredRecord
 from anabranch.delta.table import moment, readable, text
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 # [first, end) of event times.
 Times = tuple[datetime, datetime]
 _NO_BIN = "arrow_cast(NULL, 'Int64')"
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 
 
 def count_by_bin(
@@ -32,8 +34,11 @@ def count_by_bin(
 ) -> list[BinCount]:
     """Of the records within these times, and of those without a time.
 
-    `begins`: partition -> the first offset that counts, if not 0.
+    `times`: whole bins. `begins`: partition -> the first offset that counts, if not 0.
     """
+    ranges = list(times)
+    # Files are found by their hours, and bins chosen when they are counted: a condition on the times of the rows would take
+    # twice as long as the rest.
     sql = f"""
         SELECT CASE WHEN "event_time" IS NULL THEN {_NO_BIN} ELSE {_bin(bin_us)} END AS "bin", "partition",
                count(*) FILTER (WHERE "problem" IS NULL) AS "usable",
@@ -41,10 +46,12 @@ def count_by_bin(
                max("offset") FILTER (WHERE "problem" IS NULL) AS "last",
                sum({_EVENT_US} % {CHECK_MODULUS}) FILTER (WHERE "problem" IS NULL) AS "check"
         FROM held
-        WHERE "topic" = {text(topic)} AND ("event_time" IS NULL OR {_within(times)}) AND {_from(begins)}
+        WHERE "topic" = {text(topic)} AND ("year" IS NULL OR {_in_hours(ranges)}) AND {_from(begins)}
         GROUP BY 1, 2 ORDER BY 1, 2
         """
-    return [BinCount(**row) for row in _rows(path, version, sql)]
+    bounds = [((start - _EPOCH) // _MICROSECOND, (end - _EPOCH) // _MICROSECOND) for start, end in ranges]
+    found = (BinCount(**row) for row in _rows(path, version, sql))
+    return [one for one in found if one.bin is None or any(_overlaps(one.bin * bin_us, bin_us, *bound) for bound in bounds)]
 
 
 def records_from(path: str, topic: str, version: int, bin_us: int, cutoffs: Sequence[Cutoff]) -> Iterator[StoredRecord]:
@@ -126,9 +133,28 @@ _COLUMNS = f'"partition", "offset", {_EVENT_US} AS "event_us", "record_time"'
 
 
 def _bin(bin_us: int) -> str:
-    """Times before the epoch too: what is left over is never below 0."""
-    left_over = f"(({_EVENT_US} % {bin_us}) + {bin_us}) % {bin_us}"
-    return f"(({_EVENT_US} - {left_over}) / {bin_us})"
+    """Times before the epoch too: division rounds towards 0, so it is done with numbers that are not below 0."""
+    bins = (_EPOCH - datetime.min.replace(tzinfo=UTC)) // _MICROSECOND // bin_us + 1
+    return f"(({_EVENT_US} + {bins * bin_us}) / {bin_us} - {bins})"
+
+
+def _overlaps(begin_us: int, length_us: int, start_us: int, end_us: int) -> bool:
+    return begin_us < end_us and start_us < begin_us + length_us
+
+
+def _in_hours(times: Iterable[Times]) -> str:
+    parts = (f"({_hours(start, '>')} AND {_hours(end - _MICROSECOND, '<')})" for start, end in times)
+    return f"({' OR '.join(parts) or 'FALSE'})"
+
+
+def _hours(bound: datetime, beyond: str) -> str:
+    """The hour of this time and those beyond it, column by column: files are not found by a sum of them."""
+    values = dict(zip(PARTITIONS, bound.astimezone(UTC).timetuple(), strict=False))
+    *above, (name, value) = values.items()
+    condition = f'"{name}" {beyond}= {value}'
+    for name, value in reversed(above):
+        condition = f'("{name}" {beyond} {value} OR ("{name}" = {value} AND {condition}))'
+    return condition
 
 
 def _within(times: Iterable[Times]) -> str:

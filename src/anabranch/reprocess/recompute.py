@@ -48,13 +48,16 @@ class TopicRead:
 def recomputed(
     records: DataFrame, pipeline: Pipeline, wanted: Sequence[Range], cutoffs: Sequence[WindowCutoff] | None = None
 ) -> DataFrame:
-    """Key and value of each result of windows that begin in these ranges, from records of all their windows.
+    """Key and value of each result of windows that begin in these ranges, from the records in them and in no others.
 
     `cutoffs`: only of these windows, and without the records from these offsets on.
     """
     results = transformed([records], pipeline) if cutoffs is None else transformed([records], pipeline, _below(cutoffs))
-    # With windows that slide, or several ranges, their records are also in windows that lack others.
-    return as_records(results.where(_within("window.start", wanted)), pipeline.grouping)
+    windows = windows_of(pipeline)
+    if windows.slide_ms != windows.length_ms:
+        # Their records are also in windows that lack others. Spark would reckon each record's window once more for this.
+        results = results.where(_within("window.start", wanted))
+    return as_records(results, pipeline.grouping)
 
 
 def usable_records(spark: SparkSession, pipeline: Pipeline, wanted: Sequence[Range], lake: LakeRead) -> DataFrame:
