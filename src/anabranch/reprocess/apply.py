@@ -67,6 +67,8 @@ REPAIR = Format("repair", 1, ReprocessPlan)
 FORMATS = {one.kind: one for one in (REPROCESS, REPAIR)}
 # Results between two acknowledgements, and so between two steps of progress.
 _GROUP = 500
+# So many later results are held against the plan's at a time: the driver holds no more.
+_LATER_AT_ONCE = 100_000
 # For a batch job over many rows. So many partitions, of which Spark puts small ones together: one of them is all that the
 # driver holds at a time.
 BATCH_JOB = {"spark.sql.shuffle.partitions": "64", "spark.sql.adaptive.enabled": "true"}
@@ -183,11 +185,12 @@ def apply_reprocess(project: Project, plan: ReprocessPlan, progress: Callable[[i
 def _check_not_stale(project: Project, pipeline: Pipeline, plan: ReprocessPlan) -> None:
     admin = admin_of(project)
     now = take_snapshot(project, pipeline, plan.ranges, admin)
-    later = {result.key: result for result in later_results(admin, plan, now)}
-    keys = {change.key for change in planned_results(project, plan) if change.key in later} if later else set()
-    check_not_stale(
-        plan, now, [result for result in later_results(admin, plan, now) if result.key in keys] if keys else [], keys
-    )
+    others = (result for result in later_results(admin, plan, now) if result.operation != plan.operation)
+    looked_at = False
+    while (later := {result.key: result for result in islice(others, _LATER_AT_ONCE)}) or not looked_at:
+        keys = {change.key for change in planned_results(project, plan) if change.key in later} if later else set()
+        check_not_stale(plan, now, list(later.values()), keys)
+        looked_at = True
 
 
 def planned_results(project: Project, plan: ReprocessPlan) -> Iterator[Change]:
