@@ -205,6 +205,13 @@ def test_the_terminal_says_the_same_and_audits_and_status_keep_it(project: Proje
     assert (last["visits-counter"]["id"], last["visits-counter"]["wrong"], last["visits-lake"]) == (audit_id, 5, None)
 
 
+def test_a_result_is_unexpected_also_where_the_lake_has_no_record_of_any_window(project: Project) -> None:
+    found = audit(project, "visits-counter", "--from", f"{DAY}T06:30Z", "--to", f"{DAY}T06:40Z")
+    assert (classes(found), found["late"]) == ({"06:30": "unexpected"}, None)
+    # The record without a time may be of any window.
+    assert found["balance"] == {"in_lake": 1, "counted": 0, "late": 0, "problems": 1, "remainder": 0}
+
+
 @pytest.fixture
 def copied(project: Project, tmp_path: Path) -> Project:
     shutil.copytree(project.directory, tmp_path / "copy")
