@@ -166,7 +166,7 @@ def _late(look: Look, tally: Tally, asked: Asked | None, decoded: Decoded) -> La
     windows = windows_of(look.pipeline)
     late_starts = [start for start, one in look.judged.items() if one.late]
     bins = [one for one in look.counts.bins if one.bin is not None and _is_in(one.bin, late_starts, windows)]
-    shares = [partition_shares(look.late, bins)]
+    shares = partition_shares(look.late, bins)
     shares += [(one, having, decoded.of_late_windows) for one, having in zip(asked.candidates, decoded.having, strict=True)]
     ran, delay_ms = look.pinned.ran, round(look.pinned.delay_s * 1000)
     first = next(iter(tally.wrong_by_late), None)

@@ -10,8 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, lgamma, log
+from typing import TypeVar
 
 from anabranch.audit.verdict import Concentration
+
+T = TypeVar("T", int, str)
 
 # Of fewer late records nothing is said.
 FEWEST = 5
@@ -20,11 +23,13 @@ _CHANCE = 0.05
 # A field with more values than this among the late records is no group of anything.
 _MOST_VALUES = 50
 _MOST_NAMED = 3
+# So many values of a field are compared with all records: the most frequent one may be as frequent everywhere.
+_MOST_COMPARED = 5
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """The most frequent value of a field among the late records that were looked at."""
+    """A value that several of the late records have that were looked at."""
 
     field: str
     value: str
@@ -33,7 +38,7 @@ class Candidate:
 
 
 def candidates(late: Iterable[Mapping[str, str | None]]) -> list[Candidate]:
-    """One for each field that puts the late records into groups. A record's field is a text, or None."""
+    """Of each field that puts the late records into groups. A record's field is a text, or None."""
     values: dict[str, Counter[str]] = {}
     records = 0
     for record in late:
@@ -43,23 +48,32 @@ def candidates(late: Iterable[Mapping[str, str | None]]) -> list[Candidate]:
                 values.setdefault(name, Counter())[value] += 1
     found = []
     for name, counter in values.items():
-        value, count = max(counter.items(), key=lambda one: (one[1], one[0]))
-        if records >= FEWEST and len(counter) <= min(_MOST_VALUES, records // 2) and count >= 2:
-            found.append(Candidate(name, value, count, records))
+        if records >= FEWEST and len(counter) <= min(_MOST_VALUES, records // 2):
+            found += [Candidate(name, value, count, records) for value, count in most_frequent(counter)]
     return found
 
 
+def most_frequent(counter: Mapping[T, int]) -> list[tuple[T, int]]:
+    """The values to compare, the most frequent first. One that is there once is no group."""
+    several = [(value, count) for value, count in sorted(counter.items()) if count >= 2]
+    return sorted(several, key=lambda one: -one[1])[:_MOST_COMPARED]
+
+
 def concentrations(looked_at: Sequence[tuple[Candidate, int, int]]) -> tuple[Concentration, ...]:
-    """The candidates that chance does not explain. With each: how many of all records have its value, and of how many."""
-    named = []
+    """Of each field the most over-represented value that chance does not explain.
+
+    With each candidate: how many of all records have its value, and of how many.
+    """
+    named: dict[str, Concentration] = {}
     for one, having, of_all in looked_at:
         if one.of_late < FEWEST or not 0 < having < of_all:
             continue
         share = having / of_all
         found = Concentration(one.field, one.value, one.late, one.of_late, share)
         if found.factor >= _LEAST_FACTOR and chance(one.late, one.of_late, share) * len(looked_at) < _CHANCE:
-            named.append(found)
-    return tuple(sorted(named, key=lambda one: (-one.factor, one.field))[:_MOST_NAMED])
+            known = named.get(one.field)
+            named[one.field] = found if known is None or found.factor > known.factor else known
+    return tuple(sorted(named.values(), key=lambda one: (-one.factor, one.field))[:_MOST_NAMED])
 
 
 def chance(at_least: int, of: int, share: float) -> float:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from anabranch.audit.concentration import Candidate
+from anabranch.audit.concentration import Candidate, most_frequent
 from anabranch.audit.tally import Tally
 from anabranch.audit.verdict import Balance, ClosedBy, Concentration, Late, Verdict
 from anabranch.audit.windows import LateTally, WindowCount
@@ -78,11 +79,15 @@ def late_of(late: LateTally, concentrated: Sequence[Concentration], closing: Clo
     )
 
 
-def partition_shares(late: LateTally, stored: Sequence[BinCount]) -> tuple[Candidate, int, int]:
-    """The partition with the most late records; how many it has of all records of the windows with late ones, and these."""
-    partition, count = max(late.by_partition.items(), key=lambda one: (one[1], -one[0]))
-    having = sum(one.usable for one in stored if one.partition == partition)
-    return Candidate("partition", str(partition), count, late.count), having, sum(one.usable for one in stored)
+def partition_shares(late: LateTally, stored: Sequence[BinCount]) -> list[tuple[Candidate, int, int]]:
+    """Partitions with several late records; how many each has of all records of the windows with late ones, and these."""
+    usable, total = Counter[int](), sum(one.usable for one in stored)
+    for one in stored:
+        usable[one.partition] += one.usable
+    return [
+        (Candidate("partition", str(partition), count, late.count), usable[partition], total)
+        for partition, count in most_frequent(late.by_partition)
+    ]
 
 
 def closed_by(timeline: Timeline, newest_events: Mapping[int, Event], window_end_ms: int, delay_ms: int) -> ClosedBy | None:
