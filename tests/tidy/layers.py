@@ -21,7 +21,7 @@ MAY_IMPORT: dict[str, str] = {
     "audit": "errors text storage checkpoint pipeline operations delta kafka spark project streaming reprocess",
     "lateness": "errors text checkpoint pipeline delta project audit",
     "explanation": "errors text checkpoint pipeline delta project streaming reprocess audit",
-    "repair": "errors text pipeline operations delta project streaming reprocess audit",
+    "repair": "errors text checkpoint pipeline operations delta project streaming reprocess audit",
     "recovery": "operations project rewind reprocess",
     "check": "errors text pipeline project streaming",
     "testing": "errors text pipeline spark project streaming",

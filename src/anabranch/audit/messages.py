@@ -21,6 +21,7 @@ BATCHES_TAKEN_BACK = refusal(
     "anabranch audit {pipeline}",
 )
 UNKNOWN_AUDIT = misuse("unknown-audit", "there is no audit {audit}{suggestion}", "anabranch audits   lists them")
+AUDIT_UNREADABLE = note("audit-unreadable", "audit {audit} cannot be read: {why}")
 LAKE_DIFFERS = refusal(
     "lake-differs",
     "the lake cannot be relied on to judge {pipeline}: by what was stored it holds {in_lake:,} records of these windows, and"

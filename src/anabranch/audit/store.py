@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from anabranch.audit import messages
 from anabranch.audit.follow import Seen
 from anabranch.audit.judge import WRONG
 from anabranch.audit.verdict import Audit
-from anabranch.errors import AnabranchError
+from anabranch.errors import AnabranchError, Reason
 from anabranch.pipeline.definition import Pipeline
 from anabranch.project.project import Project
 from anabranch.reprocess.results_file import read_lines, write_lines
@@ -22,6 +22,8 @@ from anabranch.text.format import utc_ms
 from anabranch.text.suggest import did_you_mean
 
 AUDIT = Format("audit", 1, Audit)
+
+Tell = Callable[[Reason], None]
 
 
 def new_audit_id() -> str:
@@ -60,12 +62,13 @@ class AuditLog:
                 results += 1
         return {utc_ms(start) for start in starts} if results == audit.wrong_results else None
 
-    def newest_first(self) -> Iterator[Audit]:
-        """Those that can be read."""
+    def newest_first(self, tell: Tell = lambda _: None) -> Iterator[Audit]:
+        """Those that can be read. `tell` is told of the others, such as those of a newer version."""
         for name in sorted(names_in(self.directory), reverse=True):
             try:
                 audit = AUDIT.read(self._audit(name))
-            except AnabranchError:
+            except AnabranchError as error:
+                tell(messages.AUDIT_UNREADABLE(audit=name, why=error.reason))
                 continue
             if audit is not None:
                 yield audit
@@ -100,13 +103,13 @@ def last_of_all(project: Project, pipeline: Pipeline) -> Seen | None:
     return None
 
 
-def newest_audit(project: Project, pipeline: str, sink: str) -> Audit | None:
-    """`sink`: the name of the checkpoint's directory. No more than one is read."""
-    return next(AuditLog(project.home / "audits" / pipeline / sink).newest_first(), None)
+def newest_audit(project: Project, pipeline: str, sink: str, tell: Tell) -> Audit | None:
+    """`sink`: the name of the checkpoint's directory. `tell`: of newer ones that cannot be read. None older is read."""
+    return next(AuditLog(project.home / "audits" / pipeline / sink).newest_first(tell), None)
 
 
-def all_audits(project: Project) -> Iterator[Audit]:
-    """Of every pipeline, the newest first."""
+def all_audits(project: Project, tell: Tell) -> Iterator[Audit]:
+    """Of every pipeline, the newest first. `tell`: of those that cannot be read."""
     root = project.home / "audits"
     logs = [AuditLog(root / name / sink) for name in sorted(names_in(root)) for sink in sorted(names_in(root / name))]
-    yield from sorted((audit for log in logs for audit in log.newest_first()), key=lambda audit: audit.id, reverse=True)
+    yield from sorted((audit for log in logs for audit in log.newest_first(tell)), key=lambda audit: audit.id, reverse=True)

@@ -11,6 +11,7 @@ from anabranch.cli.output import FOUND, AsJson, Master, cli_of, on_master, write
 
 if TYPE_CHECKING:
     from anabranch.audit.verdict import Audit
+    from anabranch.errors import Reason
     from anabranch.reprocess.plan import Range
 
 Name = Annotated[str, typer.Argument(metavar="PIPELINE")]
@@ -109,10 +110,13 @@ def audits(context: typer.Context, as_json: AsJson = False) -> None:
     from anabranch.audit.store import AUDIT, all_audits
 
     cli = cli_of(context)
-    found = list(all_audits(cli.project()))
+    unreadable: list[Reason] = []
+    found = list(all_audits(cli.project(), unreadable.append))
+    for note in unreadable:
+        cli.tell(note)
     if as_json:
         write_json([AUDIT.as_json(one) for one in found])
-    elif not found:
+    elif not (found or unreadable):
         cli.say("There are none yet: anabranch audit PIPELINE makes one.")
     else:
         write_table(("audit", "pipeline", "windows", "wrong", "not counted", "complete"), [summary_row(one) for one in found])

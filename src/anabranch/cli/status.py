@@ -42,7 +42,7 @@ def status(
     cli = cli_of(context)
     project = cli.project_as_read()
     found = status_of(project, every=every)
-    audits = {(one.name, one.sink): newest_audit(project, one.name, one.sink) for one in found.pipelines}
+    audits = {(one.name, one.sink): newest_audit(project, one.name, one.sink, cli.tell) for one in found.pipelines}
     if as_json:
         pipelines = [
             {**one, "last_audit": _audit_json(audits[one["name"], one["sink"]])} for one in found.as_json()["pipelines"]

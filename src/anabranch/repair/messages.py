@@ -31,8 +31,8 @@ NEVER_REPAIRED = note(
     "never-repaired",
     "{count:#result} of windows that the lake has no record of {are} left alone: a repair sends what the lake gives",
 )
-NOTHING_TO_REPLAY = note("nothing-to-replay", "No record of the lake of {topic} had a problem and has none now")
-REPLAYED = note("replayed", "{count:#record} had a problem and has none now, in {windows:#closed window} of {pipeline}")
+NOTHING_TO_REPLAY = note("nothing-to-replay", "No record of the lake of {topic} that had a problem is usable now")
+REPLAYED = note("replayed", "{count:#record} that had a problem {are} usable now, in {windows:#closed window} of {pipeline}")
 REPLAY_LATER = note(
     "replay-later", "{count:#record} more {are} in windows that are open: replay again once they are closed, after {closing}"
 )
