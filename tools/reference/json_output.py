@@ -90,16 +90,7 @@ A jump:
 
 {_audit()}
 {_explain()}
-## history
-
-{fields_table(BatchList)}
-A line of kind `batch` has the fields of [a batch](formats.md#batch-history), and `jump` if it moved the watermark far.
-One of kind `operation`:
-
-{fields_table(Operated)}
-The totals:
-
-{fields_table(Totals)}
+{_history()}
 {_lateness()}
 ## checkpoint
 
@@ -189,6 +180,19 @@ The result of a key:
 A result that was emitted:
 
 {fields_table(Emitted)}"""
+
+
+def _history() -> str:
+    return f"""## history
+
+{fields_table(BatchList)}
+A line of kind `batch` has the fields of [a batch](formats.md#batch-history), and `jump` if it moved the watermark far.
+One of kind `operation`:
+
+{fields_table(Operated)}
+The totals:
+
+{fields_table(Totals)}"""
 
 
 def _lateness() -> str:
