@@ -187,7 +187,7 @@ def _bin(number: int | None, partition: int, rows: list[tuple[int, Record]]) -> 
 
 def _records(pace: int, least: int) -> st.SearchStrategy[list[Record]]:
     """In no order: some are late, some come early, from a clock that is ahead, and some have a problem, with a time or not."""
-    disorder = st.one_of(st.integers(-6, 6), st.integers(-40, 60))
+    disorder = st.one_of(st.integers(-6, 6), st.integers(-40, 0), st.integers(-40, 60))
     kind = st.sampled_from(["usable"] * 8 + ["bad", "bad, with a time"])
     drawn = st.lists(st.tuples(disorder, kind), min_size=least, max_size=20)
     return drawn.map(lambda ones: [_record(BEGIN_MS + n * pace + off, kind) for n, (off, kind) in enumerate(ones)])
@@ -199,7 +199,7 @@ def _record(event_ms: int, kind: str) -> Record:
 
 _COUNTS = st.fixed_dictionaries({0: st.sampled_from([2, 3, 0, 1, 4]), 1: st.sampled_from([1, 2, 0, 3, 4])})
 _FATES = st.sampled_from(["well", "well", "well", "again", "replanned"])
-_EVENTS = st.sampled_from(["corrected", "replayed", "replanned", "quiet"])
+_EVENTS = st.sampled_from(["corrected", "corrected", "replayed", "replanned", "quiet"])
 
 
 @st.composite
@@ -210,9 +210,10 @@ def streams(draw: st.DrawFn) -> Stream:
     begins = {p: draw(st.integers(0, 2)) for p in (0, 1)}
     stream = Stream(windows, draw(st.integers(0, 12)), records, begins)
     comes_later = draw(st.integers(0, 6))
-    for happens in ["quiet", *draw(st.lists(_EVENTS, max_size=3))]:
+    for happens in ["quiet", *draw(st.lists(_EVENTS, min_size=1, max_size=3))]:
         if happens == "corrected":
-            stream.correct(draw(st.integers(0, 8)), draw(st.integers(1, 5)), draw(_COUNTS))
+            ahead = draw(st.sampled_from([{}, draw(_COUNTS)]))
+            stream.correct(draw(st.sampled_from([0, 0, 1, 3])), draw(st.sampled_from([20, 4, 1])), ahead)
         elif happens != "quiet" and stream.committed:
             _rewind(stream, draw(st.sampled_from(stream.committed[::-1])), happens)
         for fate in draw(st.lists(_FATES, min_size=2, max_size=5)):

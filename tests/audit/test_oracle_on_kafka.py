@@ -89,7 +89,7 @@ class Drawn:
         time = None if kind == "bad" else round(moment.timestamp() * 1000)
         return [(value, time, kind in ("good", "twice", "ahead"))] * (2 if kind == "twice" else 1)
 
-    def run(self) -> None:
+    def run(self, *, fills_lake: bool) -> None:
         """In batches of another size each time. The lake takes all at once."""
         reads, sends = (
             f'topics = {{ source = "{self.topic}" }}',
@@ -104,10 +104,10 @@ class Drawn:
             {"" if self.declared else reads}
             [pipeline.{self.pipeline}]
             {"" if self.declared else sends}
-            max_offsets = {self.chance.randint(7, 14)}
+            max_offsets = {self.chance.randint(8, 15)}
             """
         )
-        self.do("run", self.lake, self.pipeline, "--until-caught-up")
+        self.do("run", *([self.lake] if fills_lake else []), self.pipeline, "--until-caught-up")
 
     def happen(self, what: str) -> None:
         match what:
@@ -244,7 +244,8 @@ def test_an_audit_of_a_real_stream_says_of_every_window_what_the_oracle_says(
     drawn = _draw(session, kafka, tmp_path, seed, slides=seed % 3 == 1)
     for number, happenings in enumerate((between, behind)):
         drawn.send(number)
-        drawn.run()
+        # Until an operation or the audit needs it, the lake may wait: what the two runs cost is mostly the lake's.
+        drawn.run(fills_lake=number == 1 or not {"reprocess", "repair"}.isdisjoint(between))
         for what in happenings:
             drawn.happen(what)
     truth = Oracle().ask(drawn.told())

@@ -30,5 +30,5 @@ def test_a_stream_in_update_mode_goes_on_emitting_other_windows(repairs: Repairs
     assert by_origin == {("repair", FIREFOX[6][:40]), ("stream", FIREFOX[1].replace("T01:00", "T10:30")[:40])}
     assert json.loads(latest_by_key(repairs.results())[FIREFOX[6]].value or b"")["count"] == 3
     assert running.process.poll() is None
-    repairs.project.ok("stop")
+    repairs.project.ok("stop", "visits-lake", NAME)
     assert running.await_end() == 0
