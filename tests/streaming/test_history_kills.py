@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import subprocess
-from collections.abc import Callable, Iterator
 from time import monotonic
 
 import pytest
@@ -30,18 +29,8 @@ RETAINED = 20
 PIPELINE = "visits-log"
 
 
-@pytest.fixture
-def project(make_project: Callable[[str], Project]) -> Iterator[Project]:
-    project = make_project("project")
-    project.configure("")
-    project.ok("broker", "start", "--port", "0")
-    project.ok("topics", "create", "visits", "--partitions", "2")
-    yield project
-    project.end()
-    project.ok("broker", "stop")
-
-
-def test_every_committed_batch_counts_once_after_two_minutes_of_kills_at_random_moments(project: Project) -> None:
+def test_every_committed_batch_counts_once_after_two_minutes_of_kills_at_random_moments(project_with_broker: Project) -> None:
+    project = project_with_broker
     anabranch = open_project(project.directory)
     location = anabranch.checkpoint(anabranch.pipeline(find_pipeline(BUILTIN.pipelines, PIPELINE)))
     sending = project.start("generate", "--rate", "100", "--bad", "5%")

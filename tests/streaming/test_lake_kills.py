@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import subprocess
-from collections.abc import Callable, Iterator
 
 import pytest
 from deltalake import DeltaTable
@@ -21,18 +20,8 @@ pytestmark = pytest.mark.crash
 KILLS = 5
 
 
-@pytest.fixture
-def project(make_project: Callable[[str], Project]) -> Iterator[Project]:
-    project = make_project("project")
-    project.configure("")
-    project.ok("broker", "start", "--port", "0")
-    project.ok("topics", "create", "visits", "--partitions", "2")
-    yield project
-    project.end()
-    project.ok("broker", "stop")
-
-
-def test_the_lake_has_every_offset_exactly_once_after_kills_at_random_moments(project: Project) -> None:
+def test_the_lake_has_every_offset_exactly_once_after_kills_at_random_moments(project_with_broker: Project) -> None:
+    project = project_with_broker
     chance = random.Random(20250904)
     sending = project.start("generate", "--rate", "100", "--bad", "5%")
     for _ in range(KILLS):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 from anabranch.checkpoint.checkpoint import Checkpoint
 from anabranch.checkpoint.figures import counting
@@ -14,6 +13,7 @@ from anabranch.checkpoint.reader import read_logs
 from anabranch.checkpoint.reconcile import counting_entry, record_of_logs
 from anabranch.checkpoint.timeline import Timeline, TimelineBatch, timeline_of
 from anabranch.storage.files import CheckpointLocation
+from anabranch.text.format import utc_ms
 
 
 @dataclass(frozen=True)
@@ -85,4 +85,4 @@ def _of_logs(logs: Checkpoint, newest: int, above: int) -> Iterator[BatchRecord]
 
 def _ms(moment: str | None) -> int:
     """0: no watermark yet."""
-    return 0 if moment is None else round(datetime.fromisoformat(moment).timestamp() * 1000)
+    return 0 if moment is None else utc_ms(moment)

@@ -6,10 +6,10 @@ By what was stored of each record when it came: a record that had a problem then
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
+from anabranch.audit.inspect import moment
 from anabranch.audit.pins import Pinned, pin
-from anabranch.checkpoint.baseline_file import read_baseline
 from anabranch.delta.counts import event_times
 from anabranch.lateness import messages
 from anabranch.lateness.curve import Needs, curve, unit_ms_of
@@ -20,7 +20,7 @@ from anabranch.pipeline.definition import Pipeline
 from anabranch.pipeline.sinks import Results
 from anabranch.pipeline.windows import Windows, windows_of
 from anabranch.project.project import Project
-from anabranch.text.format import iso_utc
+from anabranch.text.format import iso_utc, utc_ms
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,8 @@ def lateness_of(project: Project, pipeline: Pipeline, asked: Asked) -> tuple[Lat
     windows = windows_of(pipeline)
     wanted = whole_windows(asked, windows)
     pinned = pin(project, pipeline)
-    delay_s = _delay_s(project, pipeline)
-    delay_ms = round(delay_s * 1000)
-    newest_ms = {batch: _ms(event.at) for batch, event in pinned.ran.newest_events.items()}
+    delay_ms = round(pinned.delay_s * 1000)
+    newest_ms = {batch: utc_ms(event.at) for batch, event in pinned.ran.newest_events.items()}
     reach = reached(pinned.ran.timeline, newest_ms, delay_ms)
     tally = Tally(pinned.ran.timeline, pinned.begins, reach, windows, unit_ms_of(windows, delay_ms))
     _read(tally, pinned, pipeline, wanted, windows)
@@ -60,14 +59,14 @@ def lateness_of(project: Project, pipeline: Pipeline, asked: Asked) -> tuple[Lat
         first_batch=first_known(pinned.ran.timeline),
         last_batch=pinned.ran.timeline.last,
         behind=pinned.behind,
-        delay_s=delay_s,
+        delay_s=pinned.delay_s,
         basis=reach.basis,
         output_mode=pipeline.output_mode,
         records=tally.records,
         windows=needs.windows.total,
         left_out=tally.left_out,
         dropped=tally.dropped,
-        delays=tuple(curve(needs, delay_s)),
+        delays=tuple(curve(needs, pinned.delay_s)),
     )
     return found, needs
 
@@ -90,19 +89,8 @@ def _read(tally: Tally, pinned: Pinned, pipeline: Pipeline, wanted: Asked, windo
         tally.add(partition, offsets, event_us // 1000)
 
 
-def _delay_s(project: Project, pipeline: Pipeline) -> float:
-    """A changed setting is not in force before the next start."""
-    baseline = read_baseline(project.checkpoint(pipeline))
-    ran_s = None if baseline is None else baseline.watermark_s
-    return (pipeline.watermark_s or 0.0) if ran_s is None else ran_s
-
-
-def _ms(moment: str) -> int:
-    return round(datetime.fromisoformat(moment).timestamp() * 1000)
-
-
 def _moment(moment_ms: int | None) -> datetime | None:
-    return None if moment_ms is None else datetime.fromtimestamp(moment_ms / 1000, UTC)
+    return None if moment_ms is None else moment(moment_ms)
 
 
 def _iso(moment_ms: int | None) -> str | None:
