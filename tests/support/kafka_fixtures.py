@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions
 
 from anabranch.kafka.admin import KafkaAdmin
 from anabranch.kafka.embedded.broker import start_broker, stop_broker
@@ -56,3 +57,10 @@ def delete_before(kafka: Mapping[str, str], topic: str, partition: int, offset: 
     admin = AdminClient(dict(kafka))
     for future in admin.delete_records([TopicPartition(topic, partition, offset)]).values():
         future.result(PATIENCE_S)
+
+
+def grow(kafka: Mapping[str, str], topic: str, partitions: int) -> None:
+    """Adds partitions up to this number."""
+    admin = AdminClient(dict(kafka))
+    (future,) = admin.create_partitions([NewPartitions(topic, partitions)]).values()
+    future.result(PATIENCE_S)

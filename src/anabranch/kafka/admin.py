@@ -49,6 +49,14 @@ MOST_PARTITIONS = 10_000
 # A topic appears in a broker's metadata, and leaves it, a little after the change was confirmed (0.1 s and more).
 _TOPIC_KNOWN_S = 1.0
 _TOPIC_POLL_S = 0.1
+# The broker that leads a partition may not know it yet: just after the partition was added, or has moved.
+_NOT_LED_YET = {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.REPLICA_NOT_AVAILABLE,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+}
 # A user's properties override these.
 CLIENT_DEFAULTS = {
     # The client's log lines would break the terminal's display. What matters is reported as an error.
@@ -200,9 +208,9 @@ class KafkaAdmin:
             try:
                 return {of.partition: int(future.result().offset) for of, future in futures.items()}
             except KafkaException as error:
-                # Just after a topic was created, the broker that leads a partition may not know it yet.
-                if not error.args[0].retriable() or monotonic() > deadline_s:
+                if cause_of(error).code() not in _NOT_LED_YET or monotonic() > deadline_s:
                     raise self._unanswered(error, name) from None
+                self._admin.poll(_TOPIC_POLL_S)
 
     def _unanswered(self, error: KafkaException, topic: str) -> AnabranchError:
         """Of a question about one topic, which may have been deleted meanwhile."""
