@@ -43,11 +43,13 @@ def key_of(start: str, **grouping: str) -> str:
     return json.dumps({"window_start": f"{DAY}T{start}:00.000Z", **grouping}, separators=(",", ":"))
 
 
-def send_results(kafka: Mapping[str, str], topic: str, values: Mapping[str, str | None]) -> None:
+def send_results(
+    kafka: Mapping[str, str], topic: str, values: Mapping[str, str | None], headers: Mapping[str, str] | None = None
+) -> None:
     """By key, as somebody else would. None: a tombstone."""
     producer = open_producer(kafka)
     for key, value in values.items():
-        producer.produce(topic, value, key)
+        producer.produce(topic, value, key, headers=dict(headers or {}))
     assert producer.flush(PATIENCE_S) == 0
 
 

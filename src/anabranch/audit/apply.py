@@ -87,6 +87,7 @@ def _found(
     for row in judged_rows(spark(), asked, decoded):
         if row.start_ms is None:
             continue
+        decoded.in_several += row.in_several
         if row.compared is None:
             tally.take_equal(row.start_ms, row.results, is_corrected=row.is_corrected)
         elif (found := tally.take(row.compared, every=asked.every)) is not None:
@@ -104,7 +105,7 @@ def _asked(project: Project, look: Look, spark: Callable[[], SparkSession], phas
     emitted = (
         TableRead(sink.path, look.target.table_version or 0)
         if isinstance(sink, Table)
-        else TopicRead(_topic(sink), look.target.offsets, cluster_of(project).for_java)
+        else TopicRead(_topic(sink), look.pipeline.name, look.target.offsets, cluster_of(project).for_java)
     )
     late = {start: timeline.cutoffs(start + windows.length_ms) or {} for start, one in look.judged.items() if one.late}
     asked = Asked(
@@ -211,6 +212,8 @@ def _notes(project: Project, look: Look, stored: Sequence[BinCount], decoded: De
     for partition, (first, _) in sorted(look.target.offsets.items()):
         if first:
             yield messages.MAY_HAVE_EXPIRED(partition=partition, first=first, topic=_topic(look.pipeline.sink))
+    if decoded.in_several:
+        yield messages.IN_SEVERAL_PARTITIONS(results=decoded.in_several, topic=_topic(look.pipeline.sink))
     timeline, code = look.pinned.ran.timeline, run_fingerprint(look.pipeline, project.settings.timezone)
     batches = range(timeline.first, timeline.last + 1)
     if other := sum(look.pinned.ran.codes.get(batch, code) != code for batch in batches):

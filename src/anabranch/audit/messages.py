@@ -44,6 +44,11 @@ MAY_HAVE_EXPIRED = note(
     "results-may-have-expired",
     "partition {partition} of {topic} retains nothing before offset {first}: a result that is missing may have expired there",
 )
+IN_SEVERAL_PARTITIONS = note(
+    "results-in-several-partitions",
+    "of {results:#key} {topic} holds results in several partitions, since some were added to it: the one with the newest time"
+    " was taken for the latest",
+)
 RAN_OTHER_CODE = note(
     "ran-other-code",
     "{batches:#batch/batches} of these ran with other code or settings than today's: where results differ, that may be why",

@@ -29,6 +29,7 @@ from anabranch.reprocess.recompute import (
     compared,
     decoded_records,
     emitted_results,
+    held_once,
     recomputed,
     records_for,
     usable_within,
@@ -79,6 +80,8 @@ class Decoded:
     # Of the windows that have late records: how many records there are, and how many have the value of each candidate.
     of_late_windows: int = 0
     having: tuple[int, ...] = ()
+    # Keys with results in several partitions of the topic.
+    in_several: int = 0
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,7 @@ class Row:
 
     start_ms: int | None
     results: int
+    in_several: int
     is_equal: bool
     is_corrected: bool
     compared: Compared | None = field(default=None)
@@ -183,9 +187,7 @@ def _emitted(spark: SparkSession, asked: Asked, keyed: Pipeline) -> DataFrame:
         f"(window.start >= timestamp_millis({one.start_ms}) AND window.start < timestamp_millis({one.end_ms}))"
         for one in asked.ranges
     )
-    records = _as_table(asked, as_records(rows.where(within), keyed.grouping))
-    nothing = "cast(NULL AS STRING)"
-    return records.selectExpr("key", "value", f"{nothing} AS origin", f"{nothing} AS operation")
+    return held_once(_as_table(asked, as_records(rows.where(within), keyed.grouping)))
 
 
 def _as_table(asked: Asked, records: DataFrame) -> DataFrame:
@@ -200,22 +202,25 @@ def _collapsed(rows: DataFrame, *, every: bool) -> DataFrame:
     marked = rows.selectExpr(
         "*", "emitted <=> should_be AS is_equal", "(emitted <=> should_be) AND operation IS NOT NULL AS is_corrected"
     )
+    in_several = "CASE WHEN partitions > 1 THEN 1L ELSE 0L END AS in_several"
     if every:
-        return marked.selectExpr("1L AS results", "*")
+        return marked.selectExpr("1L AS results", in_several, "*")
     shown = [f"CASE WHEN NOT is_equal THEN {name} END AS {name}" for name in _COMPARED if name != "start_ms"]
-    groups = marked.selectExpr("start_ms", "is_equal", "is_corrected", *shown)
+    groups = marked.selectExpr("start_ms", "is_equal", "is_corrected", in_several, *shown)
     by = ("start_ms", "is_equal", "is_corrected", "key")
-    values = [name for name in groups.columns if name not in by]
-    return groups.groupBy(*by).agg(F.expr("count(1) AS results"), *(F.expr(f"any_value({name}) AS {name}") for name in values))
+    values = [f"any_value({name}) AS {name}" for name in _COMPARED if name not in by]
+    counts = ("count(1) AS results", "sum(in_several) AS in_several")
+    return groups.groupBy(*by).agg(*map(F.expr, (*counts, *values)))
 
 
-_COMPARED = ("key", "start_ms", "emitted", "should_be", "counted", "known", "origin", "operation")
+_COMPARED = ("key", "start_ms", "emitted", "should_be", "counted", "known", "origin", "operation", "partitions")
 
 
 def _row(found: dict[str, object]) -> Row:
     values = {name: found[name] for name in _COMPARED}
     one = None if found["key"] is None else Compared(**values)  # type: ignore[arg-type]
-    return Row(found["start_ms"], found["results"], found["is_equal"], found["is_corrected"], one)  # type: ignore[arg-type]
+    about = {name: found[name] for name in ("start_ms", "results", "in_several", "is_equal", "is_corrected")}
+    return Row(**about, compared=one)  # type: ignore[arg-type]
 
 
 def _observed(asked: Asked) -> Iterator[Column]:

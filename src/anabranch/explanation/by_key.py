@@ -139,7 +139,7 @@ def _emitted(spark: SparkSession, project: Project, pipeline: Pipeline, key: str
     if not isinstance(pipeline.sink, Results):
         return []
     offsets = read_target(pipeline, admin_of(project)).offsets
-    records = topic_records(spark, TopicRead(pipeline.sink.name, offsets, cluster_of(project).for_java))
+    records = topic_records(spark, TopicRead(pipeline.sink.name, pipeline.name, offsets, cluster_of(project).for_java))
     of_key = records.where(F.col("key").cast("string") == key)
     columns = (
         "partition",
@@ -148,7 +148,7 @@ def _emitted(spark: SparkSession, project: Project, pipeline: Pipeline, key: str
         "cast(value AS STRING)",
         *map(header, (ORIGIN, BATCH, OPERATION)),
     )
-    rows = of_key.orderBy(F.col("offset").desc()).limit(_MOST_RESULTS).selectExpr(*columns).collect()
+    rows = of_key.orderBy(F.col("timestamp").desc(), F.col("offset").desc()).limit(_MOST_RESULTS).selectExpr(*columns).collect()
     return [
         Emitted(f"{pipeline.sink.name}:{partition}:{offset}", iso_utc(at_ms), value or "", origin, batch, operation)
         for partition, offset, at_ms, value, origin, batch, operation in rows[::-1]

@@ -147,7 +147,7 @@ def compare_results(
 
     assert isinstance(pipeline.sink, Results)
     lake = lake_read(project, pipeline, version)
-    topic = TopicRead(pipeline.sink.name, inputs.results, cluster_of(project).for_java)
+    topic = TopicRead(pipeline.sink.name, pipeline.name, inputs.results, cluster_of(project).for_java)
     records = usable_records(session.spark, pipeline, wanted, lake)
     emitted = emitted_results(session.spark, topic, wanted)
     return rows_of(compared(emitted, recomputed(records, pipeline, wanted)))

@@ -19,7 +19,7 @@ from anabranch.pipeline.schema import quoted
 from anabranch.pipeline.windows import windows_of
 from anabranch.reprocess.plan import Compared, Range, hours_of, times_of
 from anabranch.streaming.decoder.decode import decode, typed
-from anabranch.streaming.result_headers import OPERATION, ORIGIN
+from anabranch.streaming.result_headers import OPERATION, ORIGIN, PIPELINE
 from anabranch.streaming.results import as_records
 from anabranch.streaming.sql import literal
 from anabranch.streaming.transforms import transformed, without_problems
@@ -40,6 +40,8 @@ class TopicRead:
     """The results on a topic between two offsets of each partition."""
 
     topic: str
+    # Whose results they are: others may write to the topic too.
+    pipeline: str
     offsets: Mapping[int, tuple[int, int]]
     # Properties of Java's client. Not in a repr: they may hold passwords.
     kafka: Mapping[str, str] = field(repr=False)
@@ -140,28 +142,50 @@ def topic_records(spark: SparkSession, read: TopicRead) -> DataFrame:
 
 
 def emitted_results(spark: SparkSession, read: TopicRead, wanted: Sequence[Range]) -> DataFrame:
-    """The latest result of each key of these windows, and where it is from. A key without a value has none."""
+    """The latest result of each key of these windows in each partition: one, unless partitions were added to the topic.
+
+    A key without a value has none.
+    """
+    own = literal(read.pipeline)
+    held = f"timestamp, cast(value AS STRING) AS value, {header(ORIGIN)} AS origin, {header(OPERATION)} AS operation"
     of_results = topic_records(spark, read).selectExpr(
-        "cast(key AS STRING) AS key",
-        "offset",
-        f"struct(cast(value AS STRING) AS value, {header(ORIGIN)} AS origin, {header(OPERATION)} AS operation) AS held",
+        *("cast(key AS STRING) AS key", "partition", "offset", f"struct({held}) AS held"),
+        f"coalesce({header(PIPELINE)}, {own}) = {own} AS is_own",
     )
-    latest = of_results.where(_within_ms(_START_MS, wanted)).groupBy("key").agg(F.expr("max_by(held, offset) AS held"))
-    return latest.selectExpr("key", "held.*").where("value <> ''")
+    latest = of_results.where(_within_ms(_START_MS, wanted)).groupBy("key", "partition")
+    return latest.agg(F.expr("max_by(held, offset) AS held"), F.expr("bool_or(is_own) AS is_own"))
+
+
+def held_once(results: DataFrame) -> DataFrame:
+    """The same of results that are no records of a topic."""
+    held = f"named_struct('timestamp', timestamp_millis(0), 'value', value, 'origin', {_NO_TEXT}, 'operation', {_NO_TEXT})"
+    return results.selectExpr("key", f"{held} AS held", "TRUE AS is_own")
 
 
 def compared(emitted: DataFrame, should_be: DataFrame, **others: DataFrame | None) -> DataFrame:
-    """One row for each key, as `Compared` names its columns. One shuffle for all of them. `others`: counted, known."""
-    frames = {"emitted": emitted, "should_be": should_be, **{name: one for name, one in others.items() if one is not None}}
-    united: DataFrame | None = None
+    """One row for each key, as `Compared` names its columns. One shuffle for all of them. `others`: counted, known.
+
+    Of several partitions the newest time decides, since their offsets do not compare. What other pipelines alone have sent is
+    left out.
+    """
+    frames = {"should_be": should_be, **{name: one for name, one in others.items() if one is not None}}
+    nothing = [f"cast(NULL AS {kind}) AS {name}" for name, kind in _HELD.items()]
+    united = emitted.selectExpr("key", *_HELD, *(f"{_NO_TEXT} AS {name}" for name in _COMPUTED))
     for own, frame in frames.items():
-        values = [f"{'value' if name == own else _NO_TEXT} AS {name}" for name in _VALUES]
-        about = [f"{name if own == 'emitted' else _NO_TEXT} AS {name}" for name in _ABOUT]
-        tagged = frame.selectExpr("key", *values, *about)
-        united = tagged if united is None else united.unionAll(tagged)
-    assert united is not None
-    by_key = united.groupBy("key").agg(*(F.expr(f"max({name}) AS {name}") for name in (*_VALUES, *_ABOUT)))
-    return by_key.selectExpr("key", f"{_START_MS} AS start_ms", *_VALUES, *_ABOUT)
+        values = [f"{'value' if name == own else _NO_TEXT} AS {name}" for name in _COMPUTED]
+        united = united.unionAll(frame.selectExpr("key", *nothing, *values))
+    by_key = united.groupBy("key").agg(
+        F.expr("max(held) AS held"),
+        F.expr("count(held) AS partitions"),
+        F.expr("bool_or(is_own) AS is_own"),
+        *(F.expr(f"max({name}) AS {name}") for name in _COMPUTED),
+    )
+    rows = by_key.selectExpr(
+        *("key", f"{_START_MS} AS start_ms", "nullif(held.value, '') AS emitted", *_COMPUTED),
+        *("held.origin", "held.operation", "cast(partitions AS INT) AS partitions", "is_own"),
+    )
+    is_result = f"(emitted IS NOT NULL AND is_own) OR {' OR '.join(f'{name} IS NOT NULL' for name in _COMPUTED)}"
+    return rows.where(is_result).drop("is_own")
 
 
 def rows_of(results: DataFrame) -> Iterator[Compared]:
@@ -169,7 +193,9 @@ def rows_of(results: DataFrame) -> Iterator[Compared]:
     yield from (Compared(**row.asDict()) for row in results.toLocalIterator())
 
 
-_VALUES, _ABOUT = ("emitted", "should_be", "counted", "known"), ("origin", "operation")
+_COMPUTED = ("should_be", "counted", "known")
+# What a key has in one partition of the topic. Structs compare field by field: by their times first.
+_HELD = {"held": "STRUCT<timestamp: TIMESTAMP, value: STRING, origin: STRING, operation: STRING>", "is_own": "BOOLEAN"}
 _STORED = ("value", "topic", "partition", "offset", "record_time AS timestamp")
 _NO_TEXT = "cast(NULL AS STRING)"
 # Of a result's key (streaming/results.py). Null: it is not one of ours.
