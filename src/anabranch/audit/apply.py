@@ -15,6 +15,7 @@ from anabranch.audit.store import audits_of, new_audit_id
 from anabranch.audit.summary import balance_of, closed_by, has_moved, late_of, partition_shares, verdict_of
 from anabranch.audit.tally import Tally
 from anabranch.audit.verdict import Audit, Balance, Late, Pins
+from anabranch.audit.windows import windows_of_bin
 from anabranch.delta.stored import BinCount
 from anabranch.errors import Reason
 from anabranch.pipeline.sinks import Results, Table
@@ -165,20 +166,16 @@ def _late(look: Look, tally: Tally, asked: Asked | None, decoded: Decoded) -> La
     if look.late.count == 0 or asked is None:
         return None
     windows = windows_of(look.pipeline)
-    late_starts = [start for start, one in look.judged.items() if one.late]
-    bins = [one for one in look.counts.bins if one.bin is not None and _is_in(one.bin, late_starts, windows)]
+    late_starts = {start for start, one in look.judged.items() if one.late}
+    bins = [
+        one for one in look.counts.bins if one.bin is not None and not late_starts.isdisjoint(windows_of_bin(one.bin, windows))
+    ]
     shares = partition_shares(look.late, bins)
     shares += [(one, having, decoded.of_late_windows) for one, having in zip(asked.candidates, decoded.having, strict=True)]
     ran, delay_ms = look.pinned.ran, round(look.pinned.delay_s * 1000)
     first = next(iter(tally.wrong_by_late), None)
     closing = None if first is None else closed_by(ran.timeline, ran.newest_events, first + windows.length_ms, delay_ms)
     return late_of(look.late, concentrations(shares), closing, _MOST_KEPT)
-
-
-def _is_in(bin_number: int, starts: Sequence[int], windows: Any) -> bool:
-    from anabranch.audit.windows import windows_of_bin
-
-    return any(start in starts for start in windows_of_bin(bin_number, windows))
 
 
 def _pins(project: Project, look: Look) -> Pins:

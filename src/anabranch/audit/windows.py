@@ -5,6 +5,7 @@ From what the lake holds of each bin of event time, and the batches that stand (
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -235,10 +236,11 @@ def tally_late(
 def outdated(corrections: Iterable[Correction], counts: Mapping[int, WindowCount]) -> dict[int, Correction]:
     """Window -> the newest operation that corrected it, where records have come since. `corrections`: the oldest first."""
     newest: dict[int, Correction] = {}
+    starts = sorted(counts)
     for one in corrections:
-        for start_ms in counts:
-            if any(part.holds(start_ms) for part in one.ranges):
-                newest[start_ms] = one
+        for part in one.ranges:
+            first, end = (bisect_left(starts, bound_ms) for bound_ms in (part.start_ms, part.end_ms))
+            newest.update(dict.fromkeys(starts[first:end], one))
     return {
         start_ms: one
         for start_ms, one in newest.items()

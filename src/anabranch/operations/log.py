@@ -106,14 +106,14 @@ class OperationLog:
 
     def find(self, operation_id: str) -> Operation:
         """Raises what is wrong with one that cannot be read."""
-        known = list(self.all())
-        for operation in known:
-            if operation.id == operation_id:
-                if operation.problem is not None:
-                    raise operation.problem
-                return operation
-        suggestion = did_you_mean(operation_id, [operation.id for operation in known])
-        raise messages.UNKNOWN_OPERATION(operation=operation_id, suggestion=suggestion)
+        names = names_in(self.directory)
+        operation = self._read(operation_id) if operation_id in names else None
+        if operation is None:
+            suggestion = did_you_mean(operation_id, [name for name in names if begun(name) is not None])
+            raise messages.UNKNOWN_OPERATION(operation=operation_id, suggestion=suggestion)
+        if operation.problem is not None:
+            raise operation.problem
+        return operation
 
     def _read(self, name: str) -> Operation | None:
         path = self._plan(name)
