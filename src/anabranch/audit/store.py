@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from heapq import merge
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -109,7 +110,7 @@ def newest_audit(project: Project, pipeline: str, sink: str, tell: Tell) -> Audi
 
 
 def all_audits(project: Project, tell: Tell) -> Iterator[Audit]:
-    """Of every pipeline, the newest first. `tell`: of those that cannot be read."""
+    """Of every pipeline, the newest first; no more are read than are taken. `tell`: of those that cannot be read."""
     root = project.home / "audits"
     logs = [AuditLog(root / name / sink) for name in sorted(names_in(root)) for sink in sorted(names_in(root / name))]
-    yield from sorted((audit for log in logs for audit in log.newest_first(tell)), key=lambda audit: audit.id, reverse=True)
+    yield from merge(*(log.newest_first(tell) for log in logs), key=lambda audit: audit.id, reverse=True)

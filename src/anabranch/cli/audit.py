@@ -101,22 +101,32 @@ def show_audit(found: Audit, *, as_json: bool, verdict_last: bool = False) -> No
     write_lines(words.rest)
 
 
-def audits(context: typer.Context, as_json: AsJson = False) -> None:
+def audits(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option(min=1, help="How many to list.")] = 20,
+    as_json: AsJson = False,
+) -> None:
     """List the audits that were made, the newest first.
 
     Example: anabranch audits
     """
+    from itertools import islice
+
     from anabranch.audit.explain import summary_row
     from anabranch.audit.store import AUDIT, all_audits
 
     cli = cli_of(context)
     unreadable: list[Reason] = []
-    found = list(all_audits(cli.project(), unreadable.append))
+    found = list(islice(all_audits(cli.project(), unreadable.append), limit + 1))
     for note in unreadable:
         cli.tell(note)
     if as_json:
-        write_json([AUDIT.as_json(one) for one in found])
-    elif not (found or unreadable):
+        write_json([AUDIT.as_json(one) for one in found[:limit]])
+        return
+    if not (found or unreadable):
         cli.say("There are none yet: anabranch audit PIPELINE makes one.")
-    else:
-        write_table(("audit", "pipeline", "windows", "wrong", "not counted", "complete"), [summary_row(one) for one in found])
+    if found:
+        rows = [summary_row(one) for one in found[:limit]]
+        write_table(("audit", "pipeline", "windows", "wrong", "not counted", "complete"), rows)
+    if len(found) > limit:
+        cli.say(f"There are more: --limit {10 * limit} lists them.")
