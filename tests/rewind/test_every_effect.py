@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.checkpoint.history import EMPTY, BatchRecord, append_batch, newest_entry
+from anabranch.checkpoint.history import EMPTY, BatchRecord, append_batch, newest_entry, newest_first
+from anabranch.checkpoint.reader import read_logs
+from anabranch.checkpoint.reconcile import CHECKPOINT_REPLACED
+from anabranch.text.format import iso_utc
 from tests.support.effects import Effects
 from tests.support.lakes import A_BATCH, MadeLake, offsets
 from tests.support.streams import Stream
@@ -46,9 +49,15 @@ def seen(lake: Stream) -> Seen:
     )
 
 
-def with_history(lake: Stream) -> Stream:
+def with_history(lake: Stream, planned_at: str | None = None) -> Stream:
+    """Of its own batches; with a time of planning that is not theirs, of a query that was there before."""
+    logs = read_logs(lake.location.storage())
     for batch in range(6):
-        append_batch(lake.location, BatchRecord(batch, "2025-09-04T07:00:00.000Z", A_BATCH, 0, None, True, 1.0, 20, None, None))
+        planned = logs.offset_entry(batch)
+        assert planned is not None
+        at = planned_at or iso_utc(planned.timestamp_ms)
+        record = BatchRecord(batch, at, A_BATCH, 0, None, True, 1.0, 20, None, None, planned_at=at)
+        append_batch(lake.location, record)
     return lake
 
 
@@ -109,6 +118,17 @@ def test_an_undo_killed_before_any_effect_ends_as_the_old_state_or_the_new_one(
         assert effects.run(*rewind(lake))[0] == 0
         assert effects.run(*undo(lake), kill_before=kill_before)[0] == -9
         check_way_out(lake, effects, way_out, after, before)
+
+
+def test_a_history_of_an_earlier_query_is_never_replaced_by_half(shared: MadeLake, effects: Effects, tmp_path: Path) -> None:
+    """Both have 60 records: it is never said that none is known."""
+    was_replaced = []
+    for kill_before in range(6):
+        lake = with_history(shared.copy(tmp_path / str(kill_before)), planned_at="2025-09-04T07:00:00Z")
+        assert effects.run(*rewind(lake), kill_before=kill_before)[0] == -9
+        assert seen(lake).records == 60
+        was_replaced.append(any(one.operation == CHECKPOINT_REPLACED for one in newest_first(lake.location)))
+    assert set(was_replaced) == {False, True}
 
 
 def check_way_out(lake: Stream, effects: Effects, way_out: str, before: Seen, after: Seen) -> None:

@@ -36,14 +36,16 @@ CHECKPOINT_REPLACED = "checkpoint-replaced"
 def reconcile(location: CheckpointLocation, checkpoint: Checkpoint, below: int | None = None) -> int:
     """Appends what the history lacks of the committed batches, all or those below one. The newest batch that it has then."""
     newest, known = newest_entry(location), counting_entry(location, checkpoint)
+    replaced: list[HistoryEntry] = []
     if newest is not None and newest != known:
         known = replace(known, ran=None, operation=CHECKPOINT_REPLACED, undoes=None)
-        append_entries(location, [known])
+        replaced = [known]
     lacking = _records(checkpoint, known.batch + 1, _committed(checkpoint) + 1 if below is None else below)
-    while records := list(islice(lacking, _LINES_AT_ONCE)):
+    while (records := list(islice(lacking, _LINES_AT_ONCE))) or replaced:
         entries = list(accumulate(records, entry_after, initial=known))[1:]
-        append_entries(location, entries)
-        known = entries[-1]
+        # In one write: without what follows it such an entry would say that nothing is known.
+        append_entries(location, [*replaced, *entries])
+        known, replaced = [known, *entries][-1], []
     return known.batch
 
 
