@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from anabranch.audit.inspect import moment
+from anabranch.audit.messages import OTHER_CODE_SINCE
 from anabranch.audit.ranges import covering
 from anabranch.audit.store import audits_of
 from anabranch.audit.verdict import Audit
-from anabranch.delta.lake import files_within, records_within
+from anabranch.delta.lake import files_within, open_lake, records_within
+from anabranch.delta.messages import TABLE_UNREADABLE
+from anabranch.errors import Failed
 from anabranch.pipeline.definition import Pipeline
 from anabranch.pipeline.sinks import Table
 from anabranch.pipeline.windows import windows_of
@@ -36,7 +40,7 @@ def plan_repair(
 ) -> ReprocessPlan | None:
     """Its results are in the operation's file from here on. None: nothing of these classes is wrong."""
     if run_fingerprint(pipeline, project.settings.timezone) != audit.pins.code:
-        raise messages.AUDIT_OUTDATED(pipeline=pipeline.name, audit=audit.id)
+        raise messages.AUDIT_OUTDATED(pipeline=pipeline.name, audit=audit.id, why=OTHER_CODE_SINCE())
     log, tally, starts, classes = audits_of(project, pipeline), Tally(), set[int](), tuple(only)
     wrong = log.wrong_windows(audit)
     if wrong is None:
@@ -59,9 +63,9 @@ def _plan(pipeline: Pipeline, audit: Audit, starts: list[int], tally: Tally, ope
     whole = Range(ranges[0].start_ms, ranges[-1].end_ms)
     times = [times_of(one, windows) for one in ranges]
     moments = [(moment(one.start_ms), moment(one.end_ms)) for one in times]
-    path = Path(pins.lake)
-    _, records = records_within(path, pipeline.topic.name, moments, pins.lake_version)
-    lake = files_within(path, *hours_of(times_of(whole, windows)), pins.lake_version)
+    with _lake_of_then(pipeline, audit) as path:
+        _, records = records_within(path, pipeline.topic.name, moments, pins.lake_version)
+        lake = files_within(path, *hours_of(times_of(whole, windows)), pins.lake_version)
     return ReprocessPlan(
         operation=operation,
         pipeline=pipeline.name,
@@ -89,3 +93,16 @@ def _plan(pipeline: Pipeline, audit: Audit, starts: list[int], tally: Tally, ope
         ),
         audit=audit.id,
     )
+
+
+@contextmanager
+def _lake_of_then(pipeline: Pipeline, audit: Audit) -> Iterator[Path]:
+    """What replaced the files of an earlier version may have removed them: that is no damage."""
+    path, version = Path(audit.pins.lake), audit.pins.lake_version
+    try:
+        yield path
+    except Failed as error:
+        if error.reason.code != TABLE_UNREADABLE.code or open_lake(path).version() == version:
+            raise
+        why = messages.LAKE_OF_THEN_GONE(version=version)
+        raise messages.AUDIT_OUTDATED(pipeline=pipeline.name, audit=audit.id, why=why) from None

@@ -11,9 +11,10 @@ UNKNOWN_CLASS = misuse(
 )
 AUDIT_OUTDATED = refusal(
     "audit-outdated",
-    "{pipeline} has other code or settings than when {audit} was made: what should be is another now",
+    "what {audit} has found of {pipeline} no longer holds: {why}",
     "anabranch repair {pipeline}   audits it again",
 )
+LAKE_OF_THEN_GONE = note("lake-of-then-gone", "version {version} of the lake, by which it judged, has been cleaned up")
 TABLE_NOT_REPAIRED = refusal(
     "table-not-repaired",
     "{pipeline} writes to the table {table}, to which a repair could only add rows: nothing was changed",
