@@ -112,7 +112,7 @@ class Drawn:
     def happen(self, what: str) -> None:
         match what:
             case "replay" | "replan":
-                batch = str(self.chance.randrange(1, max(self._batches())))
+                batch = str(self.chance.randint(1, max(1, max(self._batches()) - 1)))
                 self.do("rewind", self.pipeline, "--to-batch", batch, "--yes", *(["--replan"] if what == "replan" else []))
             case "crash":
                 # As a kill between the results and the commit leaves it.

@@ -144,7 +144,7 @@ def _reprocess_beside_the_stream(seed: Project, running: Running, counts: Runnin
     _await_caught_up(seed)
     window = ("--from", "2025-09-04T07:00", "--to", "2025-09-04T07:10")
     reprocessing = seed.start("reprocess", "visits-counter", *window, "--yes")
-    reprocessing.await_line("Recomputing windows")
+    reprocessing.await_line("Recomputing 1 window")
     # Batches continue meanwhile: of another window, so the plan does not become stale.
     _send(seed, _visits("08:05"))
     _await_caught_up(seed)

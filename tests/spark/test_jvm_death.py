@@ -42,7 +42,7 @@ def _kill_jvm(pid: int) -> None:
     [
         (("run", "visits-counter"), "visits-counter: running", "anabranch run visits-counter   resumes"),
         (("checkpoint", "visits-counter", "--state"), "Reading the state", ""),
-        (("reprocess", "visits-counter", *SEVEN, "--dry-run"), "Recomputing windows from the lake: 0 of 1", ""),
+        (("reprocess", "visits-counter", *SEVEN, "--dry-run"), "Recomputing 1 window", ""),
     ],
     ids=["run", "state", "reprocess"],
 )
