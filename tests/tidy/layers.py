@@ -20,7 +20,7 @@ MAY_IMPORT: dict[str, str] = {
     "reprocess": "errors text storage checkpoint pipeline operations spark delta kafka project streaming",
     "audit": "errors text storage checkpoint pipeline operations delta kafka spark project streaming reprocess",
     "lateness": "errors text checkpoint pipeline delta project audit",
-    "explanation": "errors text checkpoint pipeline delta project streaming reprocess audit",
+    "explanation": "errors text checkpoint pipeline spark delta project streaming reprocess audit",
     "repair": "errors text checkpoint pipeline operations delta project streaming reprocess audit",
     "recovery": "operations project rewind reprocess",
     "check": "errors text pipeline project streaming",
@@ -89,7 +89,7 @@ PURE_EXCEPTIONS = {
 # One place for each library.
 ONLY_IN = {
     "pyspark": {
-        "spark/watch.py",
+        *("spark/watch.py", "spark/rows.py"),
         *("streaming", "pipeline", "spark/session.py", "spark/beside.py", "spark/executors.py"),
         "checkpoint/state_reader.py",
         "project/load.py",

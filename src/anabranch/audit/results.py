@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from anabranch.audit import messages
@@ -34,6 +34,7 @@ from anabranch.reprocess.recompute import (
     records_for,
     usable_within,
 )
+from anabranch.spark.rows import observed, rows_one_by_one
 from anabranch.streaming.results import as_records
 from anabranch.streaming.sql import literal
 from anabranch.streaming.transforms import prepared, without_problems
@@ -96,24 +97,27 @@ class Row:
     compared: Compared | None = field(default=None)
 
 
+# What Spark counts on the way, by name.
+_DECODED, _SHARES = "decoded", "shares"
+
+
 def judged_rows(spark: SparkSession, asked: Asked, decoded: Decoded) -> Iterator[Row]:
     """By Spark from end to end. `decoded` is filled in behind the last row."""
-    observation = Observation()
     records = records_for(spark, asked.pipeline, asked.ranges, asked.lake)
-    records = to_be_read(records, asked.begins).observe(observation, *_observed(asked))
+    records = to_be_read(records, asked.begins).observe(_DECODED, *_observed(asked))
     usable = usable_within(records, asked.pipeline, asked.ranges)
     keyed = with_window_key(asked.pipeline)
     should_be = _as_table(asked, recomputed(usable, keyed, asked.ranges))
     emitted = _emitted(spark, asked, keyed)
-    shares = Observation() if asked.candidates else None
-    counted, known = _without(spark, asked, keyed, asked.late, shares), _without(spark, asked, keyed, asked.outdated)
-    rows = compared(emitted, should_be, counted=counted, known=known)
-    for row in _collapsed(rows, every=asked.every).toLocalIterator():
+    counted = _without(spark, asked, keyed, asked.late, has_candidates=bool(asked.candidates))
+    known = _without(spark, asked, keyed, asked.outdated)
+    rows = _collapsed(compared(emitted, should_be, counted=counted, known=known), every=asked.every)
+    for row in rows_one_by_one(rows):
         yield _row(row.asDict())
-    for name, value in observation.get.items():
+    for name, value in observed(rows, _DECODED).items():
         setattr(decoded, name, value)
-    if shares is not None:
-        found = shares.get
+    if asked.candidates:
+        found = observed(rows, _SHARES)
         decoded.of_late_windows = found["records"]
         decoded.having = tuple(found[f"having_{number}"] for number in range(len(asked.candidates)))
 
@@ -126,7 +130,7 @@ def to_be_read(records: DataFrame, begins: Mapping[int, int]) -> DataFrame:
 
 
 def _without(
-    spark: SparkSession, asked: Asked, keyed: Pipeline, cutoffs: Sequence[WindowCutoff], shares: Observation | None = None
+    spark: SparkSession, asked: Asked, keyed: Pipeline, cutoffs: Sequence[WindowCutoff], *, has_candidates: bool = False
 ) -> DataFrame | None:
     """The results of these windows without the records from the cutoffs on."""
     if not cutoffs:
@@ -134,12 +138,14 @@ def _without(
     windows = windows_of(keyed)
     ranges = covering(sorted({one.end_ms - windows.length_ms for one in cutoffs}), windows.slide_ms)
     # What they have in common is in fields that are decoded.
-    found = decoded_records(spark, keyed, ranges, asked.lake) if shares else records_for(spark, keyed, ranges, asked.lake)
+    found = (
+        decoded_records(spark, keyed, ranges, asked.lake) if has_candidates else records_for(spark, keyed, ranges, asked.lake)
+    )
     usable = usable_within(to_be_read(found, asked.begins), keyed, ranges)
-    if shares is not None:
+    if has_candidates:
         having = (f"count_if({_text(one.field)} = {literal(one.value)})" for one in asked.candidates)
         counts = [F.expr(f"{count} AS having_{number}") for number, count in enumerate(having)]
-        usable = usable.observe(shares, F.expr("count(1) AS records"), *counts)
+        usable = usable.observe(_SHARES, F.expr("count(1) AS records"), *counts)
     return _as_table(asked, recomputed(usable, keyed, ranges, cutoffs))
 
 

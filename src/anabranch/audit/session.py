@@ -26,12 +26,8 @@ if TYPE_CHECKING:
     from anabranch.spark.session import Session
 
 T = TypeVar("T")
-# What is counted on the way is complete once the first row comes only where Spark runs stage by stage; and it is lost where
-# Spark leaves out of its plan what has turned out to be empty.
-OBSERVING = {
-    f"{ADAPTIVE}.enabled": "true",
-    f"{ADAPTIVE}.optimizer.excludedRules": "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation",
-}
+# What is counted on the way is lost where Spark leaves out of its plan what has turned out to be empty.
+OBSERVING = {f"{ADAPTIVE}.optimizer.excludedRules": "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation"}
 
 
 class AuditSession:

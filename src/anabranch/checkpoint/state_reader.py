@@ -94,5 +94,6 @@ def _entries(operator: int, store: str, frame: DataFrame) -> Iterator[Entry]:
 
     values = [name for name in frame.columns if name not in ("partition_id", "key", "change_type", "batch_id")]
     value = F.to_json(F.struct(*values)) if values != ["value"] else F.to_json("value")
-    for row in frame.select(F.to_json("key"), value).toLocalIterator():
+    # Of a frame's own iterator Spark keeps all that it has brought (spark/rows.py).
+    for row in frame.select(F.to_json("key"), value).rdd.toLocalIterator():
         yield Entry(operator, store, json.loads(row[0]), json.loads(row[1] or "null"))

@@ -41,6 +41,7 @@ from anabranch.reprocess.recompute import (
     topic_records,
     usable_within,
 )
+from anabranch.spark.rows import rows_one_by_one
 from anabranch.streaming.result_headers import BATCH, OPERATION, ORIGIN
 from anabranch.streaming.results import as_records
 from anabranch.streaming.sql import literal
@@ -62,7 +63,7 @@ class KeyRecords:
     usable: DataFrame
 
     def offsets(self) -> Iterator[Group]:
-        rows = self.usable.select("_partition", "_offset").toLocalIterator()
+        rows = rows_one_by_one(self.usable.select("_partition", "_offset"))
         while block := list(islice(rows, _AT_ONCE)):
             for partition, of_it in groupby(sorted(block), key=lambda row: row[0]):
                 yield usable_group(partition, [row[1] for row in of_it])

@@ -70,8 +70,13 @@ _GROUP = 500
 # So many later results are held against the plan's at a time: the driver holds no more.
 _LATER_AT_ONCE = 100_000
 # For a batch job over many rows. So many partitions, of which Spark puts small ones together: one of them is all that the
-# driver holds at a time.
-BATCH_JOB = {"spark.sql.shuffle.partitions": "64", "spark.sql.adaptive.enabled": "true"}
+# driver holds at a time. Their size is that of compressed rows, and results of one pipeline are so alike that they shrink to
+# a tenth and less.
+BATCH_JOB = {
+    "spark.sql.shuffle.partitions": "256",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.adaptive.advisoryPartitionSizeInBytes": "2m",
+}
 
 
 def batch_job_settings(project: Project) -> dict[str, str]:

@@ -18,6 +18,7 @@ from anabranch.pipeline.definition import Pipeline
 from anabranch.pipeline.schema import quoted
 from anabranch.pipeline.windows import windows_of
 from anabranch.reprocess.plan import Compared, Range, hours_of, times_of
+from anabranch.spark.rows import rows_one_by_one
 from anabranch.streaming.decoder.decode import decode, typed
 from anabranch.streaming.result_headers import OPERATION, ORIGIN, PIPELINE
 from anabranch.streaming.results import as_records
@@ -137,7 +138,12 @@ def topic_records(spark: SparkSession, read: TopicRead) -> DataFrame:
     )
     options = {f"kafka.{name}": value for name, value in read.kafka.items()}
     options |= {"assign": json.dumps({read.topic: list(read.offsets)}), "startingOffsets": begins, "endingOffsets": ends}
-    options |= {"includeHeaders": "true", "kafka.isolation.level": "read_committed", "kafka.max.poll.records": "5000"}
+    options |= {
+        "includeHeaders": "true",
+        "kafka.isolation.level": "read_committed",
+        "kafka.max.poll.records": "5000",
+        "kafka.fetch.max.wait.ms": "20",
+    }
     return spark.read.format("kafka").options(**options).load()
 
 
@@ -189,8 +195,7 @@ def compared(emitted: DataFrame, should_be: DataFrame, **others: DataFrame | Non
 
 
 def rows_of(results: DataFrame) -> Iterator[Compared]:
-    """One partition after the other: the driver never holds more."""
-    yield from (Compared(**row.asDict()) for row in results.toLocalIterator())
+    yield from (Compared(**row.asDict()) for row in rows_one_by_one(results))
 
 
 _COMPUTED = ("should_be", "counted", "known")
