@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from anabranch.errors import Misused, Refused
 from anabranch.text.format import escape_control_chars, escaped_json, format_duration, iso_utc, parse_duration_s, parse_instant
 from anabranch.text.redact import HIDDEN, is_secret, shown
-from anabranch.text.suggest import did_you_mean, nearest
+from anabranch.text.suggest import did_you_mean, nearest, nearest_of_many
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,8 @@ def test_the_nearest_name_is_suggested_and_all_names_if_none_is_near() -> None:
     assert did_you_mean("visit-log", ["visits-log", "visits-lake"]) == "did you mean visits-log?"
     assert did_you_mean("zzz", ["b", "a"]) == "available: a, b"
     assert did_you_mean("zzz", []) == "none exist yet"
+    assert nearest_of_many("visit-log", ["visits-log", "visits-lake"]) == "did you mean visits-log?"
+    assert nearest_of_many("zzz", ["b", "a"]) == ""
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ BATCHES_TAKEN_BACK = refusal(
     "batches of {pipeline} were taken back while the audit read them: what it found no longer holds",
     "anabranch audit {pipeline}",
 )
-UNKNOWN_AUDIT = misuse("unknown-audit", "there is no audit {audit}{suggestion}", "anabranch audits   lists them")
+UNKNOWN_AUDIT = misuse("unknown-audit", "there is no audit {audit!r}", "{suggestion}", "anabranch audits   lists them")
 AUDIT_UNREADABLE = note("audit-unreadable", "audit {audit} cannot be read: {why}")
 LAKE_DIFFERS = refusal(
     "lake-differs",

@@ -20,7 +20,7 @@ from anabranch.project.project import Project
 from anabranch.reprocess.results_file import read_lines, write_lines
 from anabranch.storage.files import Format, names_in
 from anabranch.text.format import utc_ms
-from anabranch.text.suggest import did_you_mean
+from anabranch.text.suggest import nearest_of_many
 
 AUDIT = Format("audit", 1, Audit)
 
@@ -77,7 +77,7 @@ class AuditLog:
     def find(self, audit_id: str) -> Audit:
         audit = AUDIT.read(self._audit(audit_id)) if audit_id in names_in(self.directory) else None
         if audit is None:
-            suggestion = did_you_mean(audit_id, names_in(self.directory))
+            suggestion = nearest_of_many(audit_id, names_in(self.directory))
             raise messages.UNKNOWN_AUDIT(audit=audit_id, suggestion=suggestion)
         return audit
 

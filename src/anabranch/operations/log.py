@@ -18,7 +18,7 @@ from anabranch.operations import messages
 from anabranch.operations.receipt import Kind, Outcome, Receipt
 from anabranch.storage.files import Format, names_in, parse, read_text
 from anabranch.storage.messages import FORMAT_NEWER
-from anabranch.text.suggest import did_you_mean
+from anabranch.text.suggest import nearest_of_many
 
 P = TypeVar("P")
 _BEGUN = "%Y%m%dT%H%M%S"
@@ -109,7 +109,7 @@ class OperationLog:
         names = names_in(self.directory)
         operation = self._read(operation_id) if operation_id in names else None
         if operation is None:
-            suggestion = did_you_mean(operation_id, [name for name in names if begun(name) is not None])
+            suggestion = nearest_of_many(operation_id, [name for name in names if begun(name) is not None])
             raise messages.UNKNOWN_OPERATION(operation=operation_id, suggestion=suggestion)
         if operation.problem is not None:
             raise operation.problem

@@ -17,3 +17,8 @@ def did_you_mean(unknown: str, known: Iterable[str]) -> str:
     if (match := nearest(unknown, names)) is not None:
         return f"did you mean {match}?"
     return f"available: {', '.join(names)}" if names else "none exist yet"
+
+
+def nearest_of_many(unknown: str, known: Iterable[str]) -> str:
+    """The same where there may be more than a person would read: nothing, if no name is near."""
+    return "" if (match := nearest(unknown, known)) is None else f"did you mean {match}?"
