@@ -59,7 +59,7 @@ PURE = (
     *("testing/event_time", "check/findings", "check/plan", "check/judge", "check/events", "check/shrink"),
     *("pipeline/builtin/session_fold", "pipeline/builtin/session_chunks", "operations/change", "operations/receipt"),
     *("rewind/target", "rewind/plan", "rewind/undo", "rewind/explain"),
-    *("reprocess/plan", "reprocess/tally", "reprocess/completeness", "reprocess/staleness", "reprocess/explain"),
+    *(f"reprocess/{name}" for name in ("plan", "tally", "completeness", "staleness", "explain", "shown")),
     *(
         f"audit/{name}"
         for name in ("judge", "windows", "verdict", "follow", "concentration", "explain", "ranges", "tally", "summary")
@@ -81,6 +81,7 @@ PURE_EXCEPTIONS = {
     "check/events": {"random", "decimal"},
     "check/shrink": {"random"},
     "text/json_text": {"decimal"},
+    "reprocess/shown": {"decimal"},
     "generator/visits": {"random"},
     "generator/events": {"random"},
     "kafka/embedded/configuration": {"pathlib"},

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from anabranch.audit.judge import WRONG, Class
 from anabranch.audit.verdict import Audit, ClosedBy, Found, Late
 from anabranch.errors import counted
+from anabranch.reprocess.shown import short_key, short_value
 from anabranch.text.format import format_duration, iso_utc
 
 # Rows of the table.
@@ -84,7 +84,7 @@ _COLUMNS = ("window", "key", "in lake", "counted", "late", "result", "should be"
 
 def _row(one: Found) -> tuple[str, ...]:
     numbers = (f"{number:,}" for number in (one.in_lake, one.counted, one.late))
-    return (_window(one), _key(one.key), *numbers, _value(one.emitted), _value(one.should_be), one.verdict)
+    return (_window(one), _key(one.key), *numbers, _value(one.emitted, one.key), _value(one.should_be, one.key), one.verdict)
 
 
 def _window(one: Found) -> str:
@@ -93,22 +93,11 @@ def _window(one: Found) -> str:
 
 def _key(key: str) -> str:
     """Without its window, which stands beside it."""
-    try:
-        parts = [value for name, value in json.loads(key).items() if name != "window_start"]
-    except (ValueError, AttributeError):
-        return key
-    return ", ".join(_cut(str(part)) for part in parts) or "-"
+    return _cut(short_key(key, with_window=False)) or "-"
 
 
-def _value(value: str | None) -> str:
-    """Its number where it has but one beside the window and the key."""
-    if value is None:
-        return "none"
-    try:
-        numbers = [one for one in json.loads(value).values() if isinstance(one, int | float) and not isinstance(one, bool)]
-    except (ValueError, AttributeError):
-        return _cut(value)
-    return f"{numbers[0]:,}" if len(numbers) == 1 else _cut(value)
+def _value(value: str | None, key: str) -> str:
+    return "none" if value is None else _cut(short_value(value, key))
 
 
 def _cut(text: str) -> str:

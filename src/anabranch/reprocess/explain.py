@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from anabranch.errors import counted
 from anabranch.reprocess.plan import Change, ReprocessPlan
+from anabranch.reprocess.shown import short_key, short_value
 from anabranch.reprocess.tally import MOST_NAMED
 
 # Results shown, those that change first.
@@ -40,7 +40,8 @@ def _unexpected(plan: ReprocessPlan) -> Iterator[str]:
         yield f"  not expected: {results} of windows that the lake has no usable record of;"
         yield "  the topic keeps them, nothing is sent for them"
     for one in plan.unexpected[:_MOST_SHOWN]:
-        yield f"    {_key(one.key)}  {_count(one.value)} in the topic, no record in the lake"
+        key, value = short_key(one.key, with_window=True), short_value(one.value, one.key)
+        yield f"    {key}  {value} in the topic, no record in the lake"
     if plan.unexpected_results > _MOST_SHOWN:
         yield f"    and {plan.unexpected_results - _MOST_SHOWN:,} more: --json shows the first {MOST_NAMED:,}"
 
@@ -58,18 +59,8 @@ def _results(plan: ReprocessPlan) -> str:
 
 
 def _short(change: Change) -> str:
-    before = "none" if change.before is None else _count(change.before)
-    key = _key(change.key)
-    after = _count(change.after)
-    return f"{key}  {after} (unchanged)" if change.before == change.after else f"{key}  {before} -> {after}"
-
-
-def _key(key: str) -> str:
-    return ", ".join(str(part) for part in json.loads(key).values())
-
-
-def _count(value: str) -> str:
-    try:
-        return str(json.loads(value)["count"])
-    except (ValueError, KeyError, TypeError):
-        return value
+    key, after = short_key(change.key, with_window=True), short_value(change.after, change.key)
+    if change.before == change.after:
+        return f"{key}  {after} (unchanged)"
+    before = "none" if change.before is None else short_value(change.before, change.key)
+    return f"{key}  {before} -> {after}"
