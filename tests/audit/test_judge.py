@@ -101,6 +101,7 @@ def test_a_result_of_an_operation_is_judged_by_what_that_knew(
         ('{"a":"NaN"}', '{"a":1.0}', 0.01, False),
         ("1.0", "not JSON", 0.01, False),
         ("not JSON", "not JSON", 0.01, True),
+        ("[" * 100_000, "1.0", 0.01, False),
         (None, '{"a":1.0}', 0.01, False),
         (None, None, 0.01, True),
     ],

@@ -18,6 +18,7 @@ KEY = '{"window_start":"2025-09-04T07:00:00.000Z","customer":"Ada"}'
         (f'{{{WINDOW},"customer":"Ada","count":3,"last":"07:09"}}', "3"),
         (f'{{{WINDOW},"customer":"Ada","revenue":70.50,"orders":9}}', "revenue 70.50, orders 9"),
         (f'{{{WINDOW},"ok":true,"page":null,"tags":["a"]}}', 'ok true, page null, tags ["a"]'),
+        ('{"count":1e999999999}', "1E+999999999"),
         # Nothing is left, or it is no object: all of it.
         (f"{{{WINDOW}}}", f"{{{WINDOW}}}"),
         ("9", "9"),

@@ -40,7 +40,7 @@ def same(one: str | None, other: str | None, tolerance: float = 0.0) -> bool:
         return one == other
     try:
         return _close(json.loads(one), json.loads(other), tolerance)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 

@@ -181,7 +181,7 @@ def is_of(key: str, ranges: Iterable[Range]) -> bool:
     """Whether a result is of a window that begins in one of these ranges, by its key (streaming/results.py)."""
     try:
         start = datetime.fromisoformat(json.loads(key)["window_start"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return False
     if start.tzinfo is None:
         return False
