@@ -88,7 +88,6 @@ def _found(
     for row in judged_rows(spark(), asked, decoded):
         if row.start_ms is None:
             continue
-        decoded.in_several += row.in_several
         if row.compared is None:
             tally.take_equal(row.start_ms, row.results, is_corrected=row.is_corrected)
         elif (found := tally.take(row.compared, every=asked.every)) is not None:

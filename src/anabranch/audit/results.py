@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -91,7 +92,6 @@ class Row:
 
     start_ms: int | None
     results: int
-    in_several: int
     is_equal: bool
     is_corrected: bool
     compared: Compared | None = field(default=None)
@@ -113,6 +113,7 @@ def judged_rows(spark: SparkSession, asked: Asked, decoded: Decoded) -> Iterator
     known = _without(spark, asked, keyed, asked.outdated)
     rows = _collapsed(compared(emitted, should_be, counted=counted, known=known), every=asked.every)
     for row in rows_one_by_one(rows):
+        decoded.in_several += row.in_several
         yield _row(row.asDict())
     for name, value in observed(rows, _DECODED).items():
         setattr(decoded, name, value)
@@ -219,14 +220,13 @@ def _collapsed(rows: DataFrame, *, every: bool) -> DataFrame:
     return groups.groupBy(*by).agg(*map(F.expr, (*counts, *values)))
 
 
-_COMPARED = ("key", "start_ms", "emitted", "should_be", "counted", "known", "origin", "operation", "partitions")
+_COMPARED = ("key", "start_ms", "emitted", "should_be", "counted", "known", "origin", "operation")
 
 
-def _row(found: dict[str, object]) -> Row:
+def _row(found: dict[str, Any]) -> Row:
     values = {name: found[name] for name in _COMPARED}
-    one = None if found["key"] is None else Compared(**values)  # type: ignore[arg-type]
-    about = {name: found[name] for name in ("start_ms", "results", "in_several", "is_equal", "is_corrected")}
-    return Row(**about, compared=one)  # type: ignore[arg-type]
+    one = None if found["key"] is None else Compared(**values)
+    return Row(found["start_ms"], found["results"], found["is_equal"], found["is_corrected"], one)
 
 
 def _observed(asked: Asked) -> Iterator[Column]:

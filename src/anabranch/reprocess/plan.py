@@ -60,8 +60,6 @@ class Compared:
     # Where the one held is from.
     origin: str | None = None
     operation: str | None = None
-    # Of the topic: in how many the key has results. More than one: partitions were added.
-    partitions: int = 1
 
 
 @dataclass(frozen=True)

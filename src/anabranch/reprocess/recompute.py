@@ -142,6 +142,7 @@ def topic_records(spark: SparkSession, read: TopicRead) -> DataFrame:
         "includeHeaders": "true",
         "kafka.isolation.level": "read_committed",
         "kafka.max.poll.records": "5000",
+        # Kafka's default of 500 ms is waited out at the end of each partition.
         "kafka.fetch.max.wait.ms": "20",
     }
     return spark.read.format("kafka").options(**options).load()
@@ -171,8 +172,8 @@ def held_once(results: DataFrame) -> DataFrame:
 def compared(emitted: DataFrame, should_be: DataFrame, **others: DataFrame | None) -> DataFrame:
     """One row for each key, as `Compared` names its columns. One shuffle for all of them. `others`: counted, known.
 
-    Of several partitions the newest time decides, since their offsets do not compare. What other pipelines alone have sent is
-    left out.
+    And in how many `partitions` of the topic it has results: the newest time decides, since their offsets do not compare.
+    What other pipelines alone have sent is left out.
     """
     frames = {"should_be": should_be, **{name: one for name, one in others.items() if one is not None}}
     nothing = [f"cast(NULL AS {kind}) AS {name}" for name, kind in _HELD.items()]
@@ -195,7 +196,7 @@ def compared(emitted: DataFrame, should_be: DataFrame, **others: DataFrame | Non
 
 
 def rows_of(results: DataFrame) -> Iterator[Compared]:
-    yield from (Compared(**row.asDict()) for row in rows_one_by_one(results))
+    yield from (Compared(**row.asDict()) for row in rows_one_by_one(results.drop("partitions")))
 
 
 _COMPUTED = ("should_be", "counted", "known")

@@ -14,9 +14,7 @@ def nearest(unknown: str, known: Iterable[str]) -> str | None:
 def did_you_mean(unknown: str, known: Iterable[str]) -> str:
     """A remedy for an unknown name: the nearest known name, or all of them."""
     names = sorted(known)
-    if (match := nearest(unknown, names)) is not None:
-        return f"did you mean {match}?"
-    return f"available: {', '.join(names)}" if names else "none exist yet"
+    return nearest_of_many(unknown, names) or (f"available: {', '.join(names)}" if names else "none exist yet")
 
 
 def nearest_of_many(unknown: str, known: Iterable[str]) -> str:
