@@ -36,7 +36,7 @@ def test_the_newest_of_all_pipelines_are_first(kept: Desk) -> None:
     assert _listed(kept) == IDS[::-1]
     code, said = kept("audits", "--limit", "2")
     assert (code, [line.split()[0] for line in kept.out.splitlines()]) == (0, ["audit", IDS[4], IDS[3]])
-    assert "There are more: --limit 20 lists them." in said
+    assert "There are more: --limit 20 lists more of them." in said
     assert "There are more" not in kept("audits", "--limit", "5")[1]
     assert kept("audits", "--limit", "0")[0] == 2
 

@@ -129,4 +129,4 @@ def audits(
         rows = [summary_row(one) for one in found[:limit]]
         write_table(("audit", "pipeline", "windows", "wrong", "not counted", "complete"), rows)
     if len(found) > limit:
-        cli.say(f"There are more: --limit {10 * limit} lists them.")
+        cli.say(f"There are more: --limit {10 * limit} lists more of them.")
